@@ -1,0 +1,175 @@
+//! Switches that put one known historical bug, or one flaw of Kafka as released, back into the
+//! model.
+//!
+//! A switch is read at the one branch that it spoils: `if env.on(Defect::…)`.
+
+/// Where a defect comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DefectClass {
+    /// A bug of a broker that was repaired.
+    Broker,
+    /// A bug of a client library that was repaired.
+    Client,
+    /// A flaw of Kafka as released: on in `conform` and under `--as-released`, repaired otherwise.
+    Upstream,
+}
+
+macro_rules! defects {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $class:ident, [$($invariant:literal),*], $about:literal;)+) => {
+        /// One switch.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Defect {
+            $(#[doc = $about] $variant),+
+        }
+
+        impl Defect {
+            /// Every switch.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The name that users write.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// Where it comes from.
+            #[must_use]
+            pub const fn class(self) -> DefectClass {
+                match self { $(Self::$variant => DefectClass::$class),+ }
+            }
+
+            /// What it does, in one sentence.
+            #[must_use]
+            pub const fn about(self) -> &'static str {
+                match self { $(Self::$variant => $about),+ }
+            }
+
+            /// The invariants of which one must break while it is on; empty for upstream findings
+            /// that break none or are not measured yet.
+            #[must_use]
+            pub const fn invariants(self) -> &'static [&'static str] {
+                match self { $(Self::$variant => &[$($invariant),*]),+ }
+            }
+        }
+    };
+}
+
+defects! {
+    ClientNewSequenceOnRetry = "client.batch.new_sequence_on_retry", Client,
+        ["duplicate", "reordering", "acknowledged-lost"],
+        "A retried batch gets new sequence numbers, so the leader cannot know it again.";
+    LeaderDedupWindowFour = "leader.dedup.window_4", Broker,
+        ["healthy-producer-failed", "duplicate", "reordering"],
+        "The leader remembers four batches of a producer in place of five (B07, B74).";
+    LeaderMarkerAcceptEqualEpoch = "leader.marker.accept_equal_epoch", Broker,
+        ["torn-transaction", "aborted-read", "committed-lost"],
+        "A version 2 marker whose epoch equals the data's is accepted (B04, KAFKA-19446).";
+    LeaderIndexDropAbortEntry = "leader.index.drop_abort_entry", Broker,
+        ["aborted-read"],
+        "An ABORT marker leaves no entry in the aborted-transaction index (B89).";
+    CoordinatorTimeoutNoEpochBump = "tc.timeout.no_epoch_bump", Broker,
+        ["torn-transaction", "committed-lost", "open-transaction"],
+        "A transaction that timed out is aborted without raising the epoch (B13, KAFKA-6119).";
+    CoordinatorEndTxnBeforeReplicated = "tc.endtxn.answer_before_replicated", Broker,
+        ["committed-lost", "torn-transaction", "outcome-contradicted"],
+        "EndTxn is answered before Prepare… is replicated.";
+    UpstreamLeaderSnapshotKeepsOneBatch = "upstream.leader.snapshot_keeps_one_batch", Upstream, [],
+        "A restart leaves one remembered batch per producer in place of five (L-DUP-7).";
+    UpstreamLeaderLsoBelowLogStart = "upstream.leader.lso_below_log_start", Upstream, [],
+        "DeleteRecords into an open transaction's batch puts the LSO below the log start (L-LSO-4).";
+    UpstreamLeaderDeletedRecordsReturn = "upstream.leader.deleted_records_return", Upstream, [],
+        "A crash within 60 s of DeleteRecords brings the records back (L-SNP-7).";
+    UpstreamLeaderRefusedProduceRegisters = "upstream.leader.refused_produce_registers", Upstream, [],
+        "A batch refused for its acks or sequence has joined the transaction already (L-REC-8).";
+    UpstreamLeaderMarkerRetryIgnoresResult = "upstream.leader.marker_retry_ignores_result", Upstream, [],
+        "An equal-epoch marker with nothing open passes as a retry whatever its result (L-MRK-3).";
+    UpstreamLeaderAcks1TransactionalAccepted = "upstream.leader.acks1_transactional_accepted", Upstream, [],
+        "Transactional batches with acks=1 are taken (L-REC-8).";
+    UpstreamCoordinatorMarkerSkippedWithoutLeader = "upstream.coordinator.marker_skipped_without_leader", Upstream, [],
+        "A marker for a partition without a leader is skipped for good (C-MRK-5, KAFKA-20734).";
+    UpstreamCoordinatorLoadActsAboveHighWatermark = "upstream.coordinator.load_acts_above_high_watermark", Upstream, [],
+        "A new coordinator acts on Prepare… records above the high watermark (H-2).";
+    UpstreamCoordinatorCompletionWaitsForWakeUp = "upstream.coordinator.completion_waits_for_wake_up", Upstream, [],
+        "A refused completion is tried again only when the sender wakes, up to 30 s later (C-MRK-12).";
+    UpstreamCoordinatorMarkerRetryWithoutBackoff = "upstream.coordinator.marker_retry_without_backoff", Upstream, [],
+        "A refused marker is sent again at once (C-MRK-7).";
+    UpstreamCoordinatorStaleAnswerFences = "upstream.coordinator.stale_answer_fences", Upstream, [],
+        "A deposed coordinator answers PRODUCER_FENCED from old memory (C-RES-2, H-5).";
+    UpstreamCoordinatorInitAbortsWithAnyEpoch = "upstream.coordinator.init_aborts_with_any_epoch", Upstream, [],
+        "InitProducerId with the right id and any epoch aborts an open transaction (C-INIT-23).";
+    UpstreamProducerRefusedRecordStays = "upstream.producer.refused_record_stays", Upstream, [],
+        "A record whose send() threw stays buffered and is sent later (P-API-6).";
+    UpstreamProducerResendWithoutId = "upstream.producer.resend_without_id", Upstream, [],
+        "At epoch 32767 batches in flight are resent without a producer id (P-SEQ-10).";
+    UpstreamProducerSequenceReused = "upstream.producer.sequence_reused", Upstream, [],
+        "Version 1: a failure while completing leads to reuse of sequences in one epoch (P-SEQ-7).";
+    UpstreamProducerPartitionMuted = "upstream.producer.partition_muted", Upstream, [],
+        "One request in flight: a late success leaves its partition muted for good (P-REQ-11).";
+    UpstreamProducerWrapRetryReorders = "upstream.producer.wrap_retry_reorders", Upstream, [],
+        "A retry across the sequence wrap is resent in the wrong order (P-ACC-7).";
+}
+
+const WORDS: usize = Defect::ALL.len().div_ceil(64);
+
+/// A set of switches that are on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct DefectSet([u64; WORDS]);
+
+impl DefectSet {
+    /// Nothing put back: the correct model.
+    pub const NONE: Self = Self([0; WORDS]);
+
+    /// Kafka as released: every upstream finding on.
+    #[must_use]
+    pub fn as_released() -> Self {
+        let upstream = |defect: &&Defect| defect.class() == DefectClass::Upstream;
+        Defect::ALL.iter().filter(upstream).fold(Self::NONE, |set, &defect| set.with(defect))
+    }
+
+    /// The set with `defect` on.
+    #[must_use]
+    pub fn with(mut self, defect: Defect) -> Self {
+        self.0[defect as usize / 64] |= 1 << (defect as usize % 64);
+        self
+    }
+
+    /// Is `defect` on?
+    #[inline]
+    #[must_use]
+    pub const fn contains(self, defect: Defect) -> bool {
+        self.0[defect as usize / 64] & (1 << (defect as usize % 64)) != 0
+    }
+
+    /// The switches that are on.
+    pub fn iter(self) -> impl Iterator<Item = Defect> {
+        Defect::ALL.iter().copied().filter(move |&defect| self.contains(defect))
+    }
+}
+
+impl Defect {
+    /// The switch that users call `name`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|defect| defect.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_released_holds_the_upstream_findings_alone() {
+        let set = DefectSet::as_released();
+        assert!(set.contains(Defect::UpstreamLeaderLsoBelowLogStart));
+        assert!(!set.contains(Defect::LeaderDedupWindowFour));
+        assert!(set.iter().all(|defect| defect.name().starts_with("upstream.")));
+    }
+
+    #[test]
+    fn names_are_unique() {
+        for &defect in Defect::ALL {
+            assert_eq!(Defect::from_name(defect.name()), Some(defect));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What every protocol function may know of its surroundings.
+
+use crate::defect::{Defect, DefectSet};
+use crate::rules::Marks;
+use crate::time::Instant;
+use crate::version::KafkaVersion;
+
+/// Time, switches and rule marks, lent to a protocol function for one step.
+#[derive(Debug)]
+pub struct Env<'a> {
+    /// Monotonic virtual time.
+    pub now: Instant,
+    /// How far this node's wall clock is off, in milliseconds.
+    pub clock_skew_ms: i64,
+    /// The Kafka version that this node runs.
+    pub kafka: KafkaVersion,
+    /// Which defects and upstream findings are put back.
+    pub defects: DefectSet,
+    /// How often each rule was reached.
+    pub marks: &'a mut Marks,
+}
+
+impl Env<'_> {
+    /// Is the historical defect or upstream finding `defect` present in this run?
+    #[inline]
+    #[must_use]
+    pub fn on(&self, defect: Defect) -> bool {
+        self.defects.contains(defect)
+    }
+
+    /// This node's wall clock in milliseconds (Kafka: `time.milliseconds()`).
+    #[inline]
+    #[must_use]
+    pub fn clock_ms(&self) -> i64 {
+        self.now.as_millis().saturating_add(self.clock_skew_ms)
+    }
+
+    /// Lends the same surroundings on for a nested call.
+    #[inline]
+    pub fn reborrow(&mut self) -> Env<'_> {
+        Env {
+            now: self.now,
+            clock_skew_ms: self.clock_skew_ms,
+            kafka: self.kafka,
+            defects: self.defects,
+            marks: self.marks,
+        }
+    }
+}

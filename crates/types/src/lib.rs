@@ -1,0 +1,35 @@
+//! Kafka's vocabulary as plain data: identifiers with Kafka's widths, error codes, requests and
+//! responses, record batches, configuration defaults, rule ids, defect switches, and the
+//! observations that the checker reads.
+//!
+//! Nothing here decides anything; every other crate speaks in these words.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod config;
+pub mod defect;
+pub mod digest;
+pub mod env;
+pub mod error;
+pub mod ids;
+pub mod message;
+pub mod metadata;
+pub mod names;
+pub mod observation;
+pub mod record;
+pub mod rules;
+pub mod time;
+pub mod version;
+
+pub use defect::{Defect, DefectSet};
+pub use env::Env;
+pub use error::ErrorCode;
+pub use ids::{
+    ActorId, BrokerId, CoordinatorEpoch, GroupId, LeaderEpoch, ProducerEpoch, ProducerId, Sequence,
+    Topic, TopicPartition, TransactionalId, Value,
+};
+pub use names::Names;
+pub use rules::Marks;
+pub use time::{Duration, Instant};
