@@ -180,6 +180,15 @@ pub enum Observed {
         /// The new position.
         offset: i64,
     },
+    /// A reader asked for the end of a partition (ListOffsets, latest) and was told.
+    EndOffset {
+        /// The partition.
+        partition: TopicPartition,
+        /// The reader's isolation level.
+        isolation_level: IsolationLevel,
+        /// High watermark or last stable offset, by isolation.
+        offset: i64,
+    },
     /// A reader learned a committed offset of its group.
     OffsetsFetched {
         /// The group.

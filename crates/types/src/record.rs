@@ -287,7 +287,8 @@ fn wire_estimate(records: usize, each: i32) -> i32 {
 
 /// Size of one record at place `index` of its batch: length, attributes, two deltas, key, value,
 /// number of headers. The timestamp delta is taken as one byte.
-fn record_size(index: i32, record: Record) -> i32 {
+#[must_use]
+pub fn record_size(index: i32, record: Record) -> i32 {
     let value = i32::try_from(record.value_bytes).unwrap_or(i32::MAX / 2);
     let key = if record.key.is_some() { 1 + 4 } else { 1 };
     let body = 1 + 1 + varint_size(index) + key + varint_size(value) + value + 1;
