@@ -1,3 +1,18 @@
-//! Under construction.
+//! Clients of the exactly-once protocol: the producer, the consumer, and the applications on top
+//! of them (`org.apache.kafka.clients`).
+//!
+//! Producer and consumer are pure state machines: calls, answers and time go in; requests and
+//! outcomes come out. An application is an actor that owns one of them, decides what to call, and
+//! tells the checker what it did and saw.
 #![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod client;
+mod spec;
+
+pub use client::Client;
+pub use spec::{
+    ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
+};

@@ -1,0 +1,142 @@
+//! What a client is to be: plain data that a scenario is mapped to.
+
+use alloc::vec::Vec;
+
+use eosim_types::config::{ConsumerConfig, ProducerConfig};
+use eosim_types::{Duration, Instant, Sequence, TopicPartition, TransactionalId, Value};
+
+/// One client of a run.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ClientSpec {
+    /// An application that writes.
+    Producer(ProducerSpec),
+    /// An application that reads.
+    Consumer(ConsumerSpec),
+}
+
+/// An application that writes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ProducerSpec {
+    /// The producer's settings.
+    pub config: ProducerConfig,
+    /// `transactional.id`; `None` for a producer that is idempotent at most. Two clients with the
+    /// same id are a successor and its zombie.
+    pub transactional_id: Option<TransactionalId>,
+    /// When it is started, counted from the start of the run (or of its process, after a crash
+    /// before that instant).
+    pub start_at: Instant,
+    /// What it does.
+    pub workload: ProducerWorkload,
+}
+
+/// What a producing application does.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ProducerWorkload {
+    /// What chance decides.
+    Random(RandomWorkload),
+    /// Exactly these steps, each after the one before is over. A failed step does not stop the
+    /// script; a call that timed out is called again (P-APP).
+    Script(Vec<ScriptStep>),
+}
+
+/// Transactions of random content; without a transactional id, bursts of records of the same
+/// shape, each ended by a flush.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RandomWorkload {
+    /// Where records go, each partition as likely as the others.
+    pub partitions: Vec<TopicPartition>,
+    /// How many transactions are begun, over all sessions.
+    pub transactions: u32,
+    /// Records of one transaction.
+    pub records: Span<u32>,
+    /// Out of 1000 transactions, how many the application aborts by its own will.
+    pub abort_per_mille: u32,
+    /// Out of 1000 records, after how many the application waits for all acknowledgements
+    /// (`flush()`).
+    pub flush_per_mille: u32,
+    /// Pause before each transaction.
+    pub pause: Span<Duration>,
+    /// Pause before each record.
+    pub record_pause: Span<Duration>,
+    /// Size of each value, bytes.
+    pub value_bytes: u32,
+    /// How long the process takes to come back after a fatal error other than being fenced.
+    pub restart_pause: Duration,
+}
+
+/// From `min` to `max`, both included.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Span<T> {
+    /// The least, and the quiet choice.
+    pub min: T,
+    /// The most.
+    pub max: T,
+}
+
+/// One step of a scripted producer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ScriptStep {
+    /// `initTransactions()`.
+    InitTransactions,
+    /// `beginTransaction()`.
+    BeginTransaction,
+    /// `send()`; does not wait for the acknowledgement.
+    Send {
+        /// Where to.
+        partition: TopicPartition,
+        /// What.
+        value: Value,
+        /// Size of the value, bytes.
+        value_bytes: u32,
+    },
+    /// `flush()`: waits until every record sent is acknowledged or failed.
+    Flush,
+    /// `commitTransaction()`.
+    CommitTransaction,
+    /// `abortTransaction()`.
+    AbortTransaction,
+    /// `close()`; a later `InitTransactions` or `Send` opens a new session.
+    Close,
+    /// Nothing until that instant.
+    PauseUntil(Instant),
+    /// Nothing for so long.
+    Pause(Duration),
+    /// One batch put on the wire by hand, past the producer's own bookkeeping, with the producer
+    /// id of this session (asked for if need be) at epoch 0; waits for the answer.
+    RawProduce {
+        /// Where to.
+        partition: TopicPartition,
+        /// Its base sequence, whatever was sent before.
+        base_sequence: Sequence,
+        /// Its records.
+        values: Vec<Value>,
+        /// Size of each value, bytes.
+        value_bytes: u32,
+    },
+}
+
+/// An application that reads assigned partitions from their start, for ever.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ConsumerSpec {
+    /// The consumer's settings.
+    pub config: ConsumerConfig,
+    /// The assigned partitions.
+    pub partitions: Vec<TopicPartition>,
+    /// When it is started.
+    pub start_at: Instant,
+    /// Pause between two polls that return something.
+    pub poll_interval: Duration,
+    /// When it asks for the end offsets of its partitions besides.
+    pub end_offsets_at: Vec<Instant>,
+}
+
+impl ClientSpec {
+    /// When the client is started.
+    #[must_use]
+    pub const fn start_at(&self) -> Instant {
+        match self {
+            Self::Producer(spec) => spec.start_at,
+            Self::Consumer(spec) => spec.start_at,
+        }
+    }
+}
