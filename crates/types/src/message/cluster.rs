@@ -65,8 +65,10 @@ pub struct AlterPartitionResponse {
 pub struct BrokerRegistrationRequest {
     /// The broker.
     pub broker: BrokerId,
-    /// Differs between two lives of the broker.
+    /// Differs between two lives of the broker, and grows from life to life.
     pub incarnation: u64,
+    /// The broker epoch of the life before, if that one stopped in good order; -1 otherwise.
+    pub previous_broker_epoch: i64,
 }
 
 /// `BrokerRegistrationResponse`.
