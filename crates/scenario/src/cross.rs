@@ -1,0 +1,262 @@
+//! Checks that the parts of a scenario go together: names that must exist, counts that must fit.
+
+use std::collections::BTreeMap;
+
+use eosim_types::Names;
+
+use crate::error::InputError;
+use crate::plan::{Action, Aimed, Expectation, FAULTS, Plan, TopicPlan, split_partition};
+
+mod client;
+
+type Checked = Result<(), InputError>;
+
+/// A plan under check.
+struct Cross<'a> {
+    file: &'a str,
+    plan: &'a Plan,
+}
+
+/// Checks `plan`, made from `file`.
+///
+/// # Errors
+/// The first thing that does not fit.
+pub(crate) fn check(file: &str, plan: &Plan) -> Checked {
+    let cross = Cross { file, plan };
+    cross.cluster()?;
+    cross.network()?;
+    cross.clients()?;
+    cross.place()?;
+    cross.faults()?;
+    for (index, aimed) in plan.aimed.iter().enumerate() {
+        cross.aimed(&format!("aimed[{index}]"), aimed)?;
+    }
+    cross.requires()
+}
+
+/// Checks that the invariants that `plan` expects to break exist.
+pub(crate) fn check_invariants(file: &str, plan: &Plan, known: &[&str]) -> Checked {
+    let Expectation::Violation(names) = &plan.expect else { return Ok(()) };
+    let unknown = names.iter().enumerate().find(|(_, name)| !known.contains(&name.as_str()));
+    let Some((index, name)) = unknown else { return Ok(()) };
+    let path = format!("expect.violation[{index}]");
+    let error = InputError::new(file, path, quoted(name), "the name of a known invariant");
+    Err(error.with_nearest(name, known.iter().copied()))
+}
+
+fn quoted(text: &str) -> String {
+    crate::check::found(&serde_json::Value::from(text))
+}
+
+impl Cross<'_> {
+    fn refuse<T>(
+        &self,
+        path: impl Into<String>,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Result<T, InputError> {
+        Err(InputError::new(self.file, path, found, expected))
+    }
+
+    fn cluster(&self) -> Checked {
+        for (name, topic) in &self.plan.cluster.topics {
+            let path = format!("cluster.topics.{name}");
+            if !crate::plan::is_topic(name) {
+                return self.refuse(path, quoted(name), "a topic name that Kafka allows users");
+            }
+            self.topic(&path, topic)?;
+        }
+        Ok(())
+    }
+
+    fn topic(&self, path: &str, topic: &TopicPlan) -> Checked {
+        let brokers = self.plan.cluster.brokers;
+        let listed = topic.replicas.len();
+        if listed > 0 && topic.partitions != 1 && topic.partitions as usize != listed {
+            let expected = format!("{listed}, as \"replicas\" has, or no \"partitions\"");
+            return self.refuse(
+                format!("{path}.partitions"),
+                topic.partitions.to_string(),
+                expected,
+            );
+        }
+        if listed == 0 && topic.replication_factor > brokers {
+            let path = format!("{path}.replication_factor");
+            let expected = format!("at most {brokers}, the number of brokers");
+            return self.refuse(path, topic.replication_factor.to_string(), expected);
+        }
+        self.replicas(path, topic)?;
+        self.min_insync_replicas(path, topic)
+    }
+
+    fn replicas(&self, path: &str, topic: &TopicPlan) -> Checked {
+        for (index, replicas) in topic.replicas.iter().enumerate() {
+            for (place, broker) in replicas.iter().enumerate() {
+                let expected = format!("different brokers from 1 to {}", self.plan.cluster.brokers);
+                if *broker > self.plan.cluster.brokers || replicas[..place].contains(broker) {
+                    let path = format!("{path}.replicas[{index}][{place}]");
+                    return self.refuse(path, broker.to_string(), expected);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn min_insync_replicas(&self, path: &str, topic: &TopicPlan) -> Checked {
+        let fewest = topic.assignment(self.plan.cluster.brokers).iter().map(Vec::len).min();
+        let (Some(min), Some(fewest)) = (topic.settings.min_insync_replicas, fewest) else {
+            return Ok(());
+        };
+        if i32::try_from(fewest).is_ok_and(|fewest| min <= fewest) {
+            return Ok(());
+        }
+        let path = format!("{path}.settings.\"min.insync.replicas\"");
+        self.refuse(path, min.to_string(), format!("at most {fewest}, the number of replicas"))
+    }
+
+    fn network(&self) -> Checked {
+        let network = self.plan.network;
+        if network.latency_min_us <= network.latency_max_us {
+            return Ok(());
+        }
+        let found = format!("{} above {}", network.latency_min_us, network.latency_max_us);
+        self.refuse("network", found, "\"latency_min_us\" not above \"latency_max_us\"")
+    }
+
+    /// Placed transactional ids exist, their brokers exist, and no partition has two coordinators.
+    fn place(&self) -> Checked {
+        let cluster = &self.plan.cluster;
+        let mut taken: BTreeMap<i32, (&str, u32)> = BTreeMap::new();
+        let partitions = i32::try_from(cluster.transaction_state.partitions).unwrap_or(1);
+        for (id, &broker) in &cluster.place {
+            let path = format!("cluster.place.{id}");
+            self.known_transactional_id("cluster.place", id)?;
+            if broker > cluster.brokers {
+                let expected = format!("a broker from 1 to {}", cluster.brokers);
+                return self.refuse(path, broker.to_string(), expected);
+            }
+            let partition = Names::hash_partition(id, partitions);
+            let (other, first) = *taken.entry(partition).or_insert((id, broker));
+            if first != broker {
+                let expected = format!("{first}: {other} shares its coordinator's partition");
+                return self.refuse(path, broker.to_string(), expected);
+            }
+        }
+        Ok(())
+    }
+
+    fn known_transactional_id(&self, path: &str, id: &str) -> Checked {
+        let known: Vec<String> = self
+            .plan
+            .producers
+            .iter()
+            .flat_map(crate::plan::Producer::instances)
+            .filter_map(|producer| producer.transactional_id)
+            .chain(self.plan.producers.iter().flat_map(client::raw_transactional_ids))
+            .collect();
+        if known.iter().any(|known| known == id) {
+            return Ok(());
+        }
+        let error =
+            InputError::new(self.file, path, quoted(id), "the transactional id of a producer");
+        Err(error.with_nearest(id, known.iter().map(String::as_str)))
+    }
+
+    fn known_partition(&self, path: impl Into<String>, name: &str) -> Checked {
+        let topics = &self.plan.cluster.topics;
+        let (topic, partition) = split_partition(name).expect("checked against the schema");
+        let count = topics.get(topic).map(TopicPlan::partition_count);
+        match count {
+            Some(count) if partition < count => Ok(()),
+            Some(count) => {
+                let expected = format!("a partition of {topic} from 0 to {}", count - 1);
+                self.refuse(path, quoted(name), expected)
+            }
+            None => {
+                let error = InputError::new(
+                    self.file,
+                    path,
+                    format!("the unknown topic \"{topic}\""),
+                    "a topic of \"cluster.topics\"",
+                );
+                Err(error.with_nearest(topic, topics.keys().map(String::as_str)))
+            }
+        }
+    }
+
+    fn faults(&self) -> Checked {
+        let faults = &self.plan.faults;
+        if !faults.is_quiet() && faults.until_ms == 0 {
+            let expected = "the time in ms when the faults are over, above 0";
+            return self.refuse("faults.until_ms", "0", expected);
+        }
+        let transactional = self.plan.producers.iter().any(|p| p.transactional_id.is_some());
+        if faults.zombie.is_some() && !transactional {
+            let found = "no producer with a \"transactional_id\"";
+            return self.refuse("faults.zombie", found, "at least one");
+        }
+        Ok(())
+    }
+
+    fn aimed(&self, path: &str, aimed: &Aimed) -> Checked {
+        let when = &aimed.when;
+        let messages = [&when.sent, &when.received, &when.answered];
+        let moments = messages.iter().filter(|m| m.is_some()).count();
+        if moments + usize::from(when.at_ms.is_some()) != 1 {
+            let expected = "exactly one of \"sent\", \"received\", \"answered\" and \"at_ms\"";
+            return self.refuse(format!("{path}.when"), format!("{moments} of them"), expected);
+        }
+        if when.every && when.nth.is_some() {
+            return self.refuse(format!("{path}.when"), "\"nth\" and \"every\"", "one of the two");
+        }
+        if when.error.is_some() && when.answered.is_none() {
+            return self.refuse(format!("{path}.when.error"), "no \"answered\"", "\"answered\"");
+        }
+        if let Some(partition) = &when.partition {
+            self.known_partition(format!("{path}.when.partition"), partition)?;
+        }
+        self.aimed_actors(path, aimed)
+    }
+
+    fn aimed_actors(&self, path: &str, aimed: &Aimed) -> Checked {
+        let when = &aimed.when;
+        for (key, actor) in [("sender", &when.sender), ("receiver", &when.receiver)] {
+            if let Some(actor) = actor {
+                let kinds = ["broker", "producer", "consumer"];
+                self.known_actor(format!("{path}.when.{key}"), actor, &kinds)?;
+            }
+        }
+        let who = match &aimed.r#do {
+            Action::Crash(crash) => Some(("crash", &crash.who)),
+            Action::Pause(pause) => Some(("pause", &pause.who)),
+            message if when.at_ms.is_some() => {
+                let found = format!("\"{}\" at a time", message.name());
+                return self.refuse(format!("{path}.do"), found, "\"crash\" or \"pause\"");
+            }
+            _ => None,
+        };
+        let Some((key, who)) = who else { return Ok(()) };
+        let roles: &[&str] = if when.at_ms.is_some() { &[] } else { &["sender", "receiver"] };
+        self.known_actor(format!("{path}.do.{key}.who"), who, roles)
+    }
+
+    fn known_actor(&self, path: String, name: &str, more: &[&str]) -> Checked {
+        let actors = self.plan.actors();
+        let known = actors.iter().map(String::as_str).chain(more.iter().copied());
+        if known.clone().any(|known| known == name) {
+            return Ok(());
+        }
+        let error = InputError::new(self.file, path, quoted(name), "the name of an actor");
+        Err(error.with_nearest(name, known))
+    }
+
+    fn requires(&self) -> Checked {
+        let aimed = |name: &str| self.plan.aimed.iter().any(|a| a.r#do.fault() == Some(name));
+        let has = |name: &str| self.plan.faults.has(name) || aimed(name);
+        let missing = self.plan.requires.iter().enumerate().find(|(_, name)| !has(name));
+        let Some((index, name)) = missing else { return Ok(()) };
+        let expected: Vec<&str> = FAULTS.iter().copied().filter(|name| has(name)).collect();
+        let expected = format!("a fault of the scenario ({})", expected.join(", "));
+        self.refuse(format!("requires[{index}]"), quoted(name), expected)
+    }
+}

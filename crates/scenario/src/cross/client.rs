@@ -1,0 +1,157 @@
+//! Checks of producers and consumers.
+
+use std::collections::BTreeSet;
+
+use super::{Checked, Cross, quoted};
+use crate::plan::{Consumer, ConsumerStep, ConsumerWorkload, Producer, RawStep, Step, Workload};
+
+/// Names that stand for something else in a scenario.
+const RESERVED: &[&str] = &["controller", "broker", "producer", "consumer", "sender", "receiver"];
+/// The most clients that a scenario may have.
+const CLIENTS_MAX: usize = 200;
+
+/// The transactional ids that a scripted producer without the client library uses.
+pub(super) fn raw_transactional_ids(producer: &Producer) -> Vec<String> {
+    let Workload::Raw(steps) = &producer.workload else { return Vec::new() };
+    let id = |step: &RawStep| match step {
+        RawStep::InitProducerId { transactional_id, .. } => transactional_id.clone(),
+        _ => None,
+    };
+    steps.iter().filter_map(id).collect()
+}
+
+impl Cross<'_> {
+    pub(super) fn clients(&self) -> Checked {
+        self.unique_names()?;
+        for (index, producer) in self.plan.producers.iter().enumerate() {
+            self.producer(&format!("producers[{index}]"), producer)?;
+        }
+        for (index, consumer) in self.plan.consumers.iter().enumerate() {
+            self.consumer(&format!("consumers[{index}]"), consumer)?;
+        }
+        Ok(())
+    }
+
+    fn unique_names(&self) -> Checked {
+        let mut names: BTreeSet<String> = RESERVED.iter().map(|name| (*name).to_string()).collect();
+        let brokers = 1..=self.plan.cluster.brokers;
+        names.extend(brokers.map(|broker| format!("broker-{broker}")));
+        let most = names.len() + CLIENTS_MAX;
+        let producers = self.plan.producers.iter().enumerate();
+        let producers = producers.flat_map(|(index, producer)| {
+            producer.instances().map(move |p| (format!("producers[{index}].name"), p.name))
+        });
+        let consumers = self.plan.consumers.iter().enumerate();
+        let consumers = consumers.map(|(i, c)| (format!("consumers[{i}].name"), c.name.clone()));
+        for (path, name) in producers.chain(consumers) {
+            if names.contains(&name) {
+                return self.refuse(path, quoted(&name), "a name that nothing else has");
+            }
+            names.insert(name);
+            if names.len() > most {
+                return self.refuse(path, "more clients", format!("at most {CLIENTS_MAX}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn producer(&self, path: &str, producer: &Producer) -> Checked {
+        self.idempotence(path, producer)?;
+        match &producer.workload {
+            Workload::Random(random) => {
+                let path = format!("{path}.workload.random.partitions");
+                self.partitions(&path, &random.partitions)
+            }
+            Workload::Script(steps) => self.script(path, producer, steps),
+            Workload::Raw(steps) => self.raw(&format!("{path}.workload.raw"), steps),
+        }
+    }
+
+    /// What Kafka's `ProducerConfig` refuses.
+    fn idempotence(&self, path: &str, producer: &Producer) -> Checked {
+        let config = producer.config(self.plan.transaction_version());
+        if !config.enable_idempotence {
+            if producer.transactional_id.is_none() {
+                return Ok(());
+            }
+            let path = format!("{path}.settings.\"enable.idempotence\"");
+            return self.refuse(path, "false", "true, because there is a \"transactional_id\"");
+        }
+        let in_flight = config.max_in_flight_requests_per_connection;
+        let problem = match (config.acks, in_flight) {
+            (-1, ..=5) => return Ok(()),
+            (-1, _) => {
+                ("max.in.flight.requests.per.connection", in_flight.to_string(), "at most 5")
+            }
+            (acks, _) => ("acks", acks.to_string(), "-1 (all)"),
+        };
+        let expected = format!("{} with \"enable.idempotence\"", problem.2);
+        self.refuse(format!("{path}.settings.\"{}\"", problem.0), problem.1, expected)
+    }
+
+    fn partitions(&self, path: &str, partitions: &[String]) -> Checked {
+        for (index, partition) in partitions.iter().enumerate() {
+            self.known_partition(format!("{path}[{index}]"), partition)?;
+        }
+        Ok(())
+    }
+
+    fn script(&self, path: &str, producer: &Producer, steps: &[Step]) -> Checked {
+        for (index, step) in steps.iter().enumerate() {
+            let path = format!("{path}.workload.script[{index}]");
+            match step {
+                Step::Send(send) => {
+                    self.known_partition(path + ".send.partition", &send.partition)?
+                }
+                Step::Init | Step::Begin | Step::Commit | Step::Abort
+                    if producer.transactional_id.is_none() =>
+                {
+                    let found = "a call about transactions";
+                    return self.refuse(path, found, "a producer with a \"transactional_id\"");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps refer to names that an earlier step has bound.
+    fn raw(&self, path: &str, steps: &[RawStep]) -> Checked {
+        let mut bound: Vec<&str> = vec!["none"];
+        for (index, step) in steps.iter().enumerate() {
+            let producer = match step {
+                RawStep::InitProducerId { r#as, .. } => {
+                    bound.push(r#as);
+                    continue;
+                }
+                RawStep::Produce { producer, partition, .. } => {
+                    self.known_partition(format!("{path}[{index}].partition"), partition)?;
+                    producer
+                }
+                RawStep::EndTxn { producer, .. } => producer,
+                RawStep::SleepMs { .. } => continue,
+            };
+            if !bound.contains(&producer.as_str()) {
+                let expected = "a name bound by \"as\" of an earlier step, or \"none\"";
+                return self.refuse(
+                    format!("{path}[{index}].producer"),
+                    quoted(producer),
+                    expected,
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn consumer(&self, path: &str, consumer: &Consumer) -> Checked {
+        self.partitions(&format!("{path}.partitions"), &consumer.partitions)?;
+        let ConsumerWorkload::Script(steps) = &consumer.workload else { return Ok(()) };
+        for (index, step) in steps.iter().enumerate() {
+            if let ConsumerStep::EndOffset(end) = step {
+                let path = format!("{path}.workload.script[{index}].end_offset.partition");
+                self.known_partition(path, &end.partition)?;
+            }
+        }
+        Ok(())
+    }
+}

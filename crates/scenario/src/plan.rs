@@ -1,0 +1,187 @@
+//! A resolved scenario: every value plain, nothing left to the seed but what the world draws while
+//! it runs. It is printed by `--print-plan` and stored as `plan.json`.
+//!
+//! Invariants: a plan is a valid scenario file; all names in it refer to something in it.
+
+use eosim_types::version::{KafkaVersion, TransactionVersion};
+use eosim_types::{Defect, DefectSet};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::number::{KafkaVersionName, Millis, Ranged};
+
+mod aimed;
+mod client;
+mod cluster;
+mod fault;
+mod names;
+mod raw;
+
+pub use aimed::{Action, Aimed, CrashAction, HoldAction, PauseAction, When};
+pub use client::{
+    Consumer, ConsumerStep, ConsumerWorkload, EndOffset, PollStep, Producer, ProducerInstance,
+    RandomWorkload, Send, Step, Workload,
+};
+pub use cluster::{Cluster, InternalTopic, Network, TopicPlan};
+pub use fault::{
+    Crash, CrashKind, CrashTarget, FAULTS, Faults, GcPause, LateRequest, LostResponse, PauseTarget,
+    Zombie,
+};
+pub use names::{DefectName, FaultName, PartitionName, RuleId, split_partition};
+pub(crate) use names::{is_name, is_topic};
+pub use raw::{RawExpectation, RawStep};
+
+/// A scenario: topology, configuration, workload, faults, limits, expectation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The version of this format: 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub format: u32,
+    /// The scenario's name: that of its file.
+    #[schemars(length(min = 1, max = 100), extend("format" = "name"))]
+    pub name: String,
+    /// What happens, in a few sentences.
+    #[schemars(length(min = 1, max = 4000))]
+    pub about: String,
+    /// What a reader should see in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub shows: Vec<String>,
+    /// Words to choose scenarios by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub tags: Vec<String>,
+    /// The protocol rules that it exercises.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<RuleId>", length(max = 256))]
+    pub rules: Vec<String>,
+    /// The defects that it aims at: with one of them switched on, a sweep of it should break.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<DefectName>", length(max = 256))]
+    pub defects: Vec<String>,
+    /// Defects and upstream findings that are switched on in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<DefectName>", length(max = 256))]
+    pub switched_on: Vec<String>,
+    /// The Kafka version of the cluster.
+    #[serde(default)]
+    #[schemars(with = "KafkaVersionName")]
+    pub kafka: KafkaVersion,
+    /// The finalized level of `transaction.version`, which clients follow unless told otherwise.
+    #[serde(default = "transaction_version_2")]
+    #[schemars(with = "Ranged<0, 2>")]
+    pub transaction_version: u8,
+    /// Brokers and topics.
+    pub cluster: Cluster,
+    /// Latencies.
+    #[serde(default)]
+    pub network: Network,
+    /// Producers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    pub producers: Vec<Producer>,
+    /// Consumers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    pub consumers: Vec<Consumer>,
+    /// Faults that strike at random.
+    #[serde(default, skip_serializing_if = "Faults::is_quiet")]
+    pub faults: Faults,
+    /// Faults that strike at a named moment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub aimed: Vec<Aimed>,
+    /// When a run is given up.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What must come out.
+    #[serde(default)]
+    pub expect: Expectation,
+    /// Faults that must have had an effect in at least one run of a sweep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<FaultName>", length(max = 64))]
+    pub requires: Vec<String>,
+}
+
+fn transaction_version_2() -> u8 {
+    2
+}
+
+/// The feature level `level` as a type.
+fn version_of(level: u8) -> TransactionVersion {
+    match level {
+        0 => TransactionVersion::Tv0,
+        1 => TransactionVersion::Tv1,
+        _ => TransactionVersion::Tv2,
+    }
+}
+
+impl Plan {
+    /// The finalized level of the feature `transaction.version`.
+    #[must_use]
+    pub fn transaction_version(&self) -> TransactionVersion {
+        version_of(self.transaction_version)
+    }
+
+    /// The switches that the scenario itself turns on.
+    #[must_use]
+    pub fn switched_on(&self) -> DefectSet {
+        let known = self.switched_on.iter().filter_map(|name| Defect::from_name(name));
+        known.fold(DefectSet::NONE, DefectSet::with)
+    }
+
+    /// The names of all actors, in the order of their numbers: the controller, the brokers from 1
+    /// on, the producers, the consumers.
+    #[must_use]
+    pub fn actors(&self) -> Vec<String> {
+        let brokers = (1..=self.cluster.brokers).map(|broker| format!("broker-{broker}"));
+        let producers = self.producers.iter().flat_map(Producer::instances).map(|p| p.name);
+        let consumers = self.consumers.iter().map(|consumer| consumer.name.clone());
+        let controller = std::iter::once("controller".to_string());
+        controller.chain(brokers).chain(producers).chain(consumers).collect()
+    }
+
+    /// The plan as it is printed and stored: JSON, two spaces, a line feed at the end.
+    ///
+    /// # Panics
+    /// Never: every key of a plan is a string.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a plan is plain JSON");
+        text.push('\n');
+        text
+    }
+}
+
+/// When a run is given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Virtual time of a run at most.
+    #[schemars(with = "Millis")]
+    pub virtual_time_max_ms: u64,
+    /// Steps of a run at most.
+    #[schemars(with = "Ranged<1, 1_000_000_000>")]
+    pub steps_max: u64,
+    /// How long after the faults are over everything must have recovered.
+    #[schemars(with = "Millis")]
+    pub recovery_max_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { virtual_time_max_ms: 600_000, steps_max: 1_000_000, recovery_max_ms: 180_000 }
+    }
+}
+
+/// What must come out.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Expectation {
+    /// Nothing is broken in any run.
+    #[default]
+    Sound,
+    /// One of these invariants is broken in at least one run of a sweep, and no other in any.
+    Violation(#[schemars(length(min = 1, max = 64))] Vec<String>),
+}

@@ -1,0 +1,266 @@
+//! Producers and consumers: who they are, how they are configured, what they do.
+
+use eosim_types::config::{ConsumerConfig, ProducerConfig};
+use eosim_types::message::IsolationLevel;
+use eosim_types::version::TransactionVersion;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use super::names::PartitionName;
+use super::raw::RawStep;
+use crate::Spread;
+use crate::number::{Millis, Probability, Ranged, SpreadMillis, SpreadOf};
+use crate::settings::{ConsumerSettings, ProducerSettings};
+
+/// One producer, or several alike.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Producer {
+    /// What the transcript calls it; with `count` above 1, `-0`, `-1` … is added.
+    #[schemars(length(min = 1, max = 100), extend("format" = "name"))]
+    pub name: String,
+    /// Its `transactional.id`; without one it is idempotent only. With `count` above 1, `-0`,
+    /// `-1` … is added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 200))]
+    pub transactional_id: Option<String>,
+    /// How many producers like this there are.
+    #[serde(default = "one")]
+    #[schemars(with = "Ranged<1, 100>")]
+    pub count: u32,
+    /// When it begins.
+    #[serde(default)]
+    #[schemars(with = "Millis")]
+    pub start_ms: u64,
+    /// The transaction version that the client speaks; the cluster's if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Ranged<0, 2>")]
+    pub transaction_version: Option<u8>,
+    /// Settings, by Kafka's names.
+    #[serde(default, skip_serializing_if = "ProducerSettings::is_empty")]
+    pub settings: ProducerSettings,
+    /// What it does.
+    pub workload: Workload,
+}
+
+/// One of the producers that a [`Producer`] stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProducerInstance<'a> {
+    /// What the transcript calls it.
+    pub name: String,
+    /// Its `transactional.id`.
+    pub transactional_id: Option<String>,
+    /// What it was made from.
+    pub spec: &'a Producer,
+}
+
+impl Producer {
+    /// Every producer that this entry stands for.
+    pub fn instances(&self) -> impl Iterator<Item = ProducerInstance<'_>> {
+        let numbered = move |text: &str, n: u32| match self.count {
+            1 => text.to_string(),
+            _ => format!("{text}-{n}"),
+        };
+        (0..self.count).map(move |n| ProducerInstance {
+            name: numbered(&self.name, n),
+            transactional_id: self.transactional_id.as_deref().map(|id| numbered(id, n)),
+            spec: self,
+        })
+    }
+
+    /// Its configuration in a cluster whose `transaction.version` is `cluster`.
+    #[must_use]
+    pub fn config(&self, cluster: TransactionVersion) -> ProducerConfig {
+        let transaction_version = self.transaction_version.map_or(cluster, super::version_of);
+        self.settings.over(ProducerConfig { transaction_version, ..ProducerConfig::default() })
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What a producer does.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Workload {
+    /// Transactions whose contents are drawn while the run goes on.
+    Random(RandomWorkload),
+    /// Calls of the client library, one after the other.
+    Script(#[schemars(length(max = 1000))] Vec<Step>),
+    /// Requests sent by hand, without the client library.
+    Raw(#[schemars(length(max = 1000))] Vec<RawStep>),
+}
+
+/// Transactions whose contents are drawn. Without a transactional id a "transaction" is that many
+/// records and a flush.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RandomWorkload {
+    /// How many transactions.
+    #[schemars(with = "Ranged<0, 100_000>")]
+    pub transactions: u32,
+    /// Records of each; 0 makes empty transactions.
+    #[schemars(with = "SpreadOf<0, 10_000>")]
+    pub records_per_transaction: Spread,
+    /// Where the records go, each to one of these.
+    #[schemars(with = "Vec<PartitionName>", length(min = 1, max = 100))]
+    pub partitions: Vec<String>,
+    /// How likely a transaction is aborted on purpose.
+    #[serde(default)]
+    pub abort: Probability,
+    /// How likely the producer flushes after a record.
+    #[serde(default)]
+    pub flush: Probability,
+    /// The pause after each record.
+    #[serde(default)]
+    #[schemars(with = "SpreadMillis")]
+    pub pause_between_records_ms: Spread,
+    /// The pause after each transaction.
+    #[serde(default)]
+    #[schemars(with = "SpreadMillis")]
+    pub pause_between_transactions_ms: Spread,
+    /// Size of a record's value.
+    #[serde(default = "ten_bytes")]
+    #[schemars(with = "SpreadOf<1, 10_000_000>")]
+    pub value_bytes: Spread,
+}
+
+fn ten_bytes() -> Spread {
+    Spread::fixed(10)
+}
+
+/// One call of a scripted producer. A step begins when the one before it has returned; `send`
+/// returns at once, as in Kafka.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Step {
+    /// `initTransactions()`.
+    Init,
+    /// `beginTransaction()`.
+    Begin,
+    /// `send()`.
+    Send(Send),
+    /// `flush()`.
+    Flush,
+    /// `commitTransaction()`.
+    Commit,
+    /// `abortTransaction()`.
+    Abort,
+    /// `close()`.
+    Close,
+    /// Does nothing for so long.
+    WaitMs(#[schemars(with = "Millis")] u64),
+    /// Does nothing until so long after the run began.
+    WaitUntilMs(#[schemars(with = "Millis")] u64),
+}
+
+/// `send()` of one record.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Send {
+    /// Where to.
+    #[schemars(with = "PartitionName")]
+    pub partition: String,
+    /// The record's value.
+    #[schemars(length(max = 1000))]
+    pub value: String,
+    /// Size of the value if it is not that of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Ranged<0, 10_000_000>")]
+    pub value_bytes: Option<u32>,
+}
+
+/// A consumer without a group.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Consumer {
+    /// What the transcript calls it.
+    #[schemars(length(min = 1, max = 100), extend("format" = "name"))]
+    pub name: String,
+    /// Its `isolation.level`.
+    #[schemars(with = "IsolationLevelName")]
+    pub isolation_level: IsolationLevel,
+    /// What it reads, from the beginning.
+    #[schemars(with = "Vec<PartitionName>", length(min = 1, max = 100))]
+    pub partitions: Vec<String>,
+    /// When it begins.
+    #[serde(default)]
+    #[schemars(with = "Millis")]
+    pub start_ms: u64,
+    /// Settings, by Kafka's names.
+    #[serde(default, skip_serializing_if = "ConsumerSettings::is_empty")]
+    pub settings: ConsumerSettings,
+    /// What it does.
+    #[serde(default)]
+    pub workload: ConsumerWorkload,
+}
+
+impl Consumer {
+    /// Its configuration.
+    #[must_use]
+    pub fn config(&self) -> ConsumerConfig {
+        let isolation_level = self.isolation_level;
+        self.settings.over(ConsumerConfig { isolation_level, ..ConsumerConfig::default() })
+    }
+}
+
+/// Schema of an isolation level.
+struct IsolationLevelName;
+
+impl JsonSchema for IsolationLevelName {
+    fn schema_name() -> Cow<'static, str> {
+        "IsolationLevel".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "enum": ["read_uncommitted", "read_committed"]})
+    }
+}
+
+/// What a consumer does.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ConsumerWorkload {
+    /// Polls all the time.
+    #[default]
+    Poll,
+    /// Calls of the client library, one after the other.
+    Script(#[schemars(length(max = 1000))] Vec<ConsumerStep>),
+}
+
+/// One call of a scripted consumer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ConsumerStep {
+    /// `endOffsets()` of one partition.
+    EndOffset(EndOffset),
+    /// Polls for so long.
+    Poll(PollStep),
+    /// Does nothing for so long.
+    WaitMs(#[schemars(with = "Millis")] u64),
+    /// Does nothing until so long after the run began.
+    WaitUntilMs(#[schemars(with = "Millis")] u64),
+}
+
+/// `endOffsets()` of one partition.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EndOffset {
+    /// The partition.
+    #[schemars(with = "PartitionName")]
+    pub partition: String,
+    /// With which isolation level it is asked; the consumer's if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "IsolationLevelName")]
+    pub isolation_level: Option<IsolationLevel>,
+}
+
+/// Polls for a while.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PollStep {
+    /// For how long.
+    #[schemars(with = "Millis")]
+    pub for_ms: u64,
+}
