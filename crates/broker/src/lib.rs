@@ -1,3 +1,7 @@
 //! Under construction.
 #![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod controller;
