@@ -1,0 +1,94 @@
+//! `healthy-producer-failed`: a fatal error hit a producer that nothing could have fenced.
+//!
+//! Promised (KIP-360, KIP-890, KIP-1050, P-ERR-1): faults of the network and of brokers lead to
+//! retries or to an abort, never to a fatal error. Not promised to a producer whose transactional
+//! id another session uses or has used, whose transaction or id may have expired, or that is
+//! configured wrongly; which errors a fenced producer sees (N8), and an old duplicate's fate (N9),
+//! are not judged. Only definite cases are reported.
+
+use eosim_types::{Duration, ErrorCode, Instant};
+
+use crate::anomaly::Report;
+use crate::facts::{Index, Session, Transaction};
+use crate::invariant::{Context, Invariant, InvariantInfo};
+use crate::observe::{Kind, Seen};
+
+pub(super) const INFO: InvariantInfo = InvariantInfo {
+    name: "healthy-producer-failed",
+    promise: "A producer that nothing could have fenced gets no fatal error.",
+    source: "KIP-360, KIP-890, KIP-1050, P-ERR-1",
+    file: "src/invariants/healthy_producer_failed.rs",
+};
+
+pub(super) struct Check;
+
+impl Invariant for Check {
+    fn watches(&self) -> &'static [Kind] {
+        &[Kind::Failed]
+    }
+
+    fn observe(&self, cx: Context<'_>, seen: Seen, report: &mut Report) {
+        let Seen::Failed { session, error } = seen else { return };
+        let fact = cx.facts.session(session);
+        let is_excused = is_configuration(error)
+            || cx.setup.legal_fatal_errors.contains(&error)
+            || may_be_fenced(cx, session, fact, error)
+            || may_have_expired(cx, fact, report.at);
+        if !is_excused {
+            let summary = format!(
+                "actor {} (session {}, opened at {}) failed with {error} at {}, though no other \
+                 session had its transactional id and no timeout had passed",
+                fact.actor, fact.number, fact.opened.at, report.at
+            );
+            let skeleton = ["fatal error", error.name()];
+            report.add(INFO.finding(u64::from(session), &skeleton, "P-ERR-1", summary));
+        }
+    }
+}
+
+/// Errors that say that the producer is set up wrongly.
+fn is_configuration(error: ErrorCode) -> bool {
+    use ErrorCode as E;
+    matches!(
+        error,
+        E::ClusterAuthorizationFailed
+            | E::TopicAuthorizationFailed
+            | E::GroupAuthorizationFailed
+            | E::TransactionalIdAuthorizationFailed
+            | E::SaslAuthenticationFailed
+            | E::InvalidTransactionTimeout
+            | E::InvalidRequiredAcks
+            | E::InvalidTopicException
+            | E::InvalidGroupId
+            | E::UnsupportedVersion
+            | E::UnsupportedForMessageFormat
+            | E::PolicyViolation
+            | E::InvalidRequest
+    )
+}
+
+fn may_be_fenced(cx: Context<'_>, index: Index, session: &Session, error: ErrorCode) -> bool {
+    let Some(id) = session.transactional_id else { return false };
+    let fences = matches!(error, ErrorCode::ProducerFenced | ErrorCode::InvalidProducerEpoch);
+    let shared = cx.setup.shared_transactional_ids.contains(&id);
+    let mut others = (0..).zip(&cx.facts.sessions);
+    let is_used = others.any(|(at, other)| at != index && other.transactional_id == Some(id));
+    shared || is_used || (cx.setup.late_requests && fences)
+}
+
+fn may_have_expired(cx: Context<'_>, session: &Session, at: Instant) -> bool {
+    let age = at.since(session.opened.at);
+    let id_lives = cx.setup.producer_id_expiration.min(cx.setup.transactional_id_expiration);
+    if age >= id_lives {
+        return true;
+    }
+    let may_expire = |transaction: &Transaction| {
+        let end = transaction.ended.map_or(at, |when| when.at);
+        let age: Duration = end.since(transaction.begun.at);
+        cx.setup.clock_jumps || age >= cx.setup.shortest_transaction_timeout
+    };
+    let of_session = core::iter::successors(session.last_transaction, |&index| {
+        cx.facts.transaction(index).previous
+    });
+    of_session.map(|index| cx.facts.transaction(index)).any(may_expire)
+}

@@ -1,0 +1,49 @@
+//! `last-stable-offset`: a leader's last stable offset is not what its log says.
+//!
+//! Promised (L-LSO-1 to L-LSO-3): the last stable offset is the first offset of the earliest
+//! transaction that is undecided, or decided by a marker that is not below the high watermark; the
+//! high watermark if there is none below it. Not promised: where the log start is above 0
+//! (L-LSO-4), at followers, or whether a restarted replica remembers transactions that a marker
+//! above the high watermark decided (L-SNP-1): both answers pass.
+
+use crate::anomaly::Report;
+use crate::facts::partition_key;
+use crate::invariant::{Context, End, Invariant, InvariantInfo};
+
+pub(super) const INFO: InvariantInfo = InvariantInfo {
+    name: "last-stable-offset",
+    promise: "The last stable offset is held by the earliest undecided transaction, and only by it.",
+    source: "L-LSO-1, L-LSO-2, L-LSO-3",
+    file: "src/invariants/last_stable_offset.rs",
+};
+
+pub(super) struct Check;
+
+impl Invariant for Check {
+    fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
+        for log in &end.logs.leaders {
+            let replica = &end.dump.replicas[log.replica];
+            let replay = end.logs.replay(log.replica);
+            if !replay.is_whole || replica.log_start_offset != 0 {
+                continue;
+            }
+            let high_watermark = replica.high_watermark;
+            let (open, undecided) = replay.first_unstable_offset(high_watermark);
+            let bounded = |first: Option<i64>| first.unwrap_or(high_watermark).min(high_watermark);
+            let allowed = [bounded(undecided), bounded(open)];
+            let held = replica.last_stable_offset;
+            if !allowed.contains(&held) {
+                let shape = if held > allowed[1] { "too high" } else { "too low" };
+                let summary = format!(
+                    "leader {} of {} holds last stable offset {held}, its log says {} (high \
+                     watermark {high_watermark})",
+                    replica.broker,
+                    cx.setup.names.partition(log.partition),
+                    allowed[0]
+                );
+                let subject = partition_key(log.partition);
+                report.add(INFO.finding(subject, &[shape], "L-LSO-3", summary));
+            }
+        }
+    }
+}

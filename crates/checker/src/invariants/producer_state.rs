@@ -1,0 +1,108 @@
+//! `producer-state`: a replica's producer state is not what its log says.
+//!
+//! Promised (L-SNP-3, L-SNP-4, L-MAP-1): state is a function of the log; live state equals replayed
+//! state in every field that DescribeProducers shows (L-DPR-1), at every replica. Not promised: an
+//! entry that has expired (L-EXP-1), or anything where deletion or compaction took a part of the
+//! log away (L-DEL-3).
+
+use eosim_types::message::ProducerState;
+use eosim_types::observation::ReplicaDump;
+
+use crate::anomaly::Report;
+use crate::facts::partition_key;
+use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::replay::Replay;
+
+pub(super) const INFO: InvariantInfo = InvariantInfo {
+    name: "producer-state",
+    promise: "A replica's producer state is what replaying its log gives.",
+    source: "L-SNP-3, L-SNP-4, L-MAP-1, L-DPR-1",
+    file: "src/invariants/producer_state.rs",
+};
+
+pub(super) struct Check;
+
+impl Invariant for Check {
+    fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
+        for (at, replica) in end.dump.replicas.iter().enumerate() {
+            let replay = end.logs.replay(at);
+            if replay.is_whole && replica.log_start_offset == 0 {
+                judge(cx, end, replica, replay, report);
+            }
+        }
+    }
+}
+
+fn judge(
+    cx: Context<'_>,
+    end: End<'_>,
+    replica: &ReplicaDump,
+    replay: &Replay,
+    report: &mut Report,
+) {
+    let now = end.dump.at.as_millis();
+    let expiration = i64::try_from(cx.setup.producer_id_expiration.as_millis()).unwrap_or(i64::MAX);
+    let may_expire = |state: &ProducerState| {
+        let age = now.saturating_sub(state.last_timestamp);
+        state.current_txn_start_offset < 0 && (cx.setup.clock_jumps || age >= expiration)
+    };
+    let known = |of: &[ProducerState], state: &ProducerState| {
+        of.iter().find(|other| other.producer_id == state.producer_id).copied()
+    };
+    let mut add = |shape, logged: Option<ProducerState>, held: Option<ProducerState>| {
+        let summary = format!(
+            "broker {} and {}: the log says {}, the broker holds {}",
+            replica.broker,
+            cx.setup.names.partition(replica.partition),
+            describe(logged),
+            describe(held)
+        );
+        let subject = partition_key(replica.partition);
+        report.add(INFO.finding(subject, &[shape], "L-SNP-3", summary));
+    };
+    for &logged in &replay.producers {
+        match known(&replica.producers, &logged) {
+            Some(held) if held != logged => add(difference(logged, held), Some(logged), Some(held)),
+            None if !may_expire(&logged) => add("entry missing", Some(logged), None),
+            _ => {}
+        }
+    }
+    for &held in &replica.producers {
+        if known(&replay.producers, &held).is_none() {
+            add("entry not in the log", None, Some(held));
+        }
+    }
+}
+
+/// The first field that differs.
+fn difference(logged: ProducerState, held: ProducerState) -> &'static str {
+    if logged.producer_epoch != held.producer_epoch {
+        "producer epoch differs"
+    } else if logged.last_sequence != held.last_sequence {
+        "last sequence differs"
+    } else if logged.current_txn_start_offset != held.current_txn_start_offset {
+        "transaction start differs"
+    } else if logged.coordinator_epoch != held.coordinator_epoch {
+        "coordinator epoch differs"
+    } else {
+        "last timestamp differs"
+    }
+}
+
+fn describe(state: Option<ProducerState>) -> String {
+    state.map_or_else(
+        || "nothing".to_string(),
+        |state| {
+            format!(
+                "producer id {} epoch {} last sequence {} last timestamp {} coordinator epoch {} \
+                 transaction start {}",
+                state.producer_id,
+                state.producer_epoch,
+                state.last_sequence,
+                state.last_timestamp,
+                state.coordinator_epoch,
+                state.current_txn_start_offset
+            )
+        },
+    )
+}

@@ -1,0 +1,286 @@
+//! The dumped logs as facts: which replica has the say, where each record lies, and how its
+//! transaction ended there.
+//!
+//! No Kafka counterpart. From brokers nothing but the dump is read. Where a dump cannot tell (no
+//! leader, deleted head, compaction) the answer is "unknown".
+
+use eosim_types::observation::{ClusterDump, ReplicaDump, SendOutcome};
+use eosim_types::record::{RecordBatch, TransactionResult};
+use eosim_types::{ProducerEpoch, ProducerId, TopicPartition, Value};
+
+use crate::facts::{Facts, Index, Send, partition_key};
+use crate::replay::{Ended, Replay};
+use crate::setup::CheckerSetup;
+use crate::table::{Table, index};
+
+/// What became of a record, as the log of its partition says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    /// Not transactional: visible as soon as it is stable.
+    Plain,
+    /// No marker yet.
+    Open,
+    /// The marker at that offset committed it.
+    Committed(i64),
+    /// The marker at that offset aborted it.
+    Aborted(i64),
+}
+
+impl Fate {
+    /// Will a read_committed reader be given it?
+    pub(crate) fn is_visible(self) -> bool {
+        matches!(self, Self::Plain | Self::Committed(_))
+    }
+
+    fn of(ended: Ended) -> Self {
+        match ended.result {
+            TransactionResult::Commit => Self::Committed(ended.marker_offset),
+            TransactionResult::Abort => Self::Aborted(ended.marker_offset),
+        }
+    }
+}
+
+/// One record of a leader's log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) partition: TopicPartition,
+    pub(crate) offset: i64,
+    pub(crate) value: Value,
+    pub(crate) producer_id: ProducerId,
+    pub(crate) producer_epoch: ProducerEpoch,
+    pub(crate) fate: Fate,
+    /// The newest send of its value.
+    pub(crate) send: Option<Index>,
+    /// Another place of the same value.
+    pub(crate) next_of_value: Option<Index>,
+}
+
+/// One data batch of a transaction in a leader's log: where it lies and how it ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TransactionalBatch {
+    pub(crate) partition: TopicPartition,
+    pub(crate) base_offset: i64,
+    pub(crate) producer_id: ProducerId,
+    pub(crate) producer_epoch: ProducerEpoch,
+    pub(crate) ended: Option<Ended>,
+}
+
+/// The log of one partition at the replica that has the say.
+#[derive(Clone, Debug)]
+pub(crate) struct LeaderLog {
+    pub(crate) partition: TopicPartition,
+    /// In [`ClusterDump::replicas`].
+    pub(crate) replica: usize,
+    first: Index,
+    end: Index,
+}
+
+/// Is a record in the logs?
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Presence<'a> {
+    /// It is.
+    At(&'a Place),
+    /// It is not, and would have to be if it had ever been committed.
+    Missing,
+    /// The logs cannot tell.
+    Unknown,
+}
+
+/// All logs of a dump; memory is kept from dump to dump.
+#[derive(Default, Debug)]
+pub(crate) struct Logs {
+    pub(crate) leaders: Vec<LeaderLog>,
+    pub(crate) places: Vec<Place>,
+    /// Of user topics and of `__consumer_offsets`.
+    pub(crate) batches: Vec<TransactionalBatch>,
+    /// One for each replica of the dump.
+    replays: Vec<Replay>,
+    leader_at: Table,
+    place_at: Table,
+    /// Places and batches of the log being read that have no marker yet.
+    open_places: Vec<Index>,
+    open_batches: Vec<Index>,
+}
+
+impl Logs {
+    /// Reads `dump` in place of what was read before.
+    pub(crate) fn read(&mut self, facts: &Facts, dump: &ClusterDump) {
+        self.clear();
+        while self.replays.len() < dump.replicas.len() {
+            self.replays.push(Replay::default());
+        }
+        self.choose_leaders(dump);
+        for (at, replica) in dump.replicas.iter().enumerate() {
+            let leads = self.leader(replica.partition).is_some_and(|log| log.replica == at);
+            self.read_replica(facts, at, replica, leads);
+        }
+    }
+
+    /// Forgets the dump.
+    pub(crate) fn clear(&mut self) {
+        self.leaders.clear();
+        self.places.clear();
+        self.batches.clear();
+        self.leader_at.clear();
+        self.place_at.clear();
+    }
+
+    /// The replay of the replica at place `at` of the dump.
+    pub(crate) fn replay(&self, at: usize) -> &Replay {
+        &self.replays[at]
+    }
+
+    /// The log that has the say in `partition`.
+    pub(crate) fn leader(&self, partition: TopicPartition) -> Option<&LeaderLog> {
+        let at = self.leader_at.get(partition_key(partition))?;
+        self.leaders.get(at as usize)
+    }
+
+    /// The records of `log`, by offset.
+    pub(crate) fn places_of(&self, log: &LeaderLog) -> &[Place] {
+        &self.places[log.first as usize..log.end as usize]
+    }
+
+    /// All places of the value whose newest send is `send`.
+    pub(crate) fn copies(&self, send: &Send) -> impl Iterator<Item = &Place> {
+        self.places_by_value(send.value)
+    }
+
+    /// All places of `value`.
+    pub(crate) fn places_by_value(&self, value: Value) -> impl Iterator<Item = &Place> {
+        let at = |index: Index| &self.places[index as usize];
+        let first = self.place_at.get(value.0).map(at);
+        core::iter::successors(first, move |place| place.next_of_value.map(at))
+    }
+
+    /// Where `send` lies in its partition. To be asked only for values that were sent once.
+    pub(crate) fn presence(
+        &self,
+        setup: &CheckerSetup,
+        dump: &ClusterDump,
+        send: &Send,
+    ) -> Presence<'_> {
+        if let Some(place) = self.copies(send).find(|place| place.partition == send.partition) {
+            return Presence::At(place);
+        }
+        let topic = send.partition.topic;
+        let Some(log) = self.leader(send.partition) else {
+            return Presence::Unknown;
+        };
+        if !setup.is_durable(topic) || setup.compacted.contains(&topic) {
+            return Presence::Unknown;
+        }
+        if setup.deletable.contains(&topic) {
+            let log_start_offset = dump.replicas[log.replica].log_start_offset;
+            let offset = match send.outcome {
+                Some(SendOutcome::Acknowledged { offset }) => offset,
+                _ => None,
+            };
+            let is_kept = log_start_offset == 0 || offset.is_some_and(|at| at >= log_start_offset);
+            return if is_kept { Presence::Missing } else { Presence::Unknown };
+        }
+        Presence::Missing
+    }
+
+    /// In each partition the leader has the say, if no replica knows of a later leader.
+    fn choose_leaders(&mut self, dump: &ClusterDump) {
+        for (at, replica) in dump.replicas.iter().enumerate() {
+            let key = partition_key(replica.partition);
+            match self.leader_at.get(key) {
+                Some(known) => {
+                    let known = &mut self.leaders[known as usize];
+                    let best = &dump.replicas[known.replica];
+                    let rank = |of: &ReplicaDump| (of.leader_epoch, of.is_leader);
+                    if rank(replica) > rank(best) {
+                        known.replica = at;
+                    }
+                }
+                None => {
+                    self.leader_at.put(key, index(self.leaders.len()));
+                    let partition = replica.partition;
+                    self.leaders.push(LeaderLog { partition, replica: at, first: 0, end: 0 });
+                }
+            }
+        }
+        self.leaders.retain(|log| dump.replicas[log.replica].is_leader);
+        self.leader_at.clear();
+        for (at, log) in self.leaders.iter().enumerate() {
+            self.leader_at.put(partition_key(log.partition), index(at));
+        }
+    }
+
+    fn read_replica(&mut self, facts: &Facts, at: usize, replica: &ReplicaDump, leads: bool) {
+        let mut replay = core::mem::take(&mut self.replays[at]);
+        replay.begin();
+        let first = index(self.places.len());
+        self.open_places.clear();
+        self.open_batches.clear();
+        for batch in &replica.batches {
+            let ended = replay.step(batch);
+            if leads {
+                self.read_batch(facts, replica.partition, batch);
+                if let Some(ended) = ended {
+                    self.end(ended);
+                }
+            }
+        }
+        self.replays[at] = replay;
+        if let Some(log) = self.leader_at.get(partition_key(replica.partition))
+            && leads
+        {
+            let log = &mut self.leaders[log as usize];
+            (log.first, log.end) = (first, index(self.places.len()));
+        }
+    }
+
+    fn read_batch(&mut self, facts: &Facts, partition: TopicPartition, batch: &RecordBatch) {
+        let is_open = batch.is_transactional && batch.has_producer_id();
+        if is_open && !batch.is_control() {
+            self.open_batches.push(index(self.batches.len()));
+            self.batches.push(TransactionalBatch {
+                partition,
+                base_offset: batch.base_offset,
+                producer_id: batch.producer_id,
+                producer_epoch: batch.producer_epoch,
+                ended: None,
+            });
+        }
+        for (offset, record) in (batch.base_offset..).zip(batch.records()) {
+            let new = index(self.places.len());
+            self.places.push(Place {
+                partition,
+                offset,
+                value: record.value,
+                producer_id: batch.producer_id,
+                producer_epoch: batch.producer_epoch,
+                fate: if is_open { Fate::Open } else { Fate::Plain },
+                send: facts.send_of(record.value),
+                next_of_value: self.place_at.put(record.value.0, new),
+            });
+            if is_open {
+                self.open_places.push(new);
+            }
+        }
+    }
+
+    /// A marker ended the open transaction of a producer.
+    fn end(&mut self, ended: Ended) {
+        let Self { places, batches, open_places, open_batches, .. } = self;
+        open_places.retain(|&at| {
+            let place = &mut places[at as usize];
+            let is_other = place.producer_id != ended.producer_id;
+            if !is_other {
+                place.fate = Fate::of(ended);
+            }
+            is_other
+        });
+        open_batches.retain(|&at| {
+            let batch = &mut batches[at as usize];
+            let is_other = batch.producer_id != ended.producer_id;
+            if !is_other {
+                batch.ended = Some(ended);
+            }
+            is_other
+        });
+    }
+}

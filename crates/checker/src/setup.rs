@@ -1,0 +1,89 @@
+//! What a run allows: the legal oddities that follow from its configuration and workload.
+//!
+//! No Kafka counterpart. Everything defaults to Kafka's full promise; each field takes a part of
+//! it away for those whom it concerns.
+
+use eosim_types::{ActorId, Duration, ErrorCode, Names, Topic, TransactionalId};
+
+/// What the checker must know of a run besides its history.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckerSetup {
+    /// How topics, transactional ids, groups and values are printed.
+    pub names: Names,
+    /// The logs may hold records whose `send()` was not observed.
+    pub unobserved_sends: bool,
+    /// Applications whose producers use `acks` below all: their acknowledgements promise nothing.
+    pub acks_below_all: Vec<ActorId>,
+    /// Applications whose producers run without idempotence: no order, no deduplication.
+    pub without_idempotence: Vec<ActorId>,
+    /// Topics on which unclean elections may happen; nothing of what they lose is reported.
+    pub unclean_elections: Vec<Topic>,
+    /// Topics whose head may be deleted, by retention or by DeleteRecords.
+    pub deletable: Vec<Topic>,
+    /// Topics that are compacted.
+    pub compacted: Vec<Topic>,
+    /// Transactional ids that several live applications use; each may be fenced at any time.
+    pub shared_transactional_ids: Vec<TransactionalId>,
+    /// Fatal errors that this run may show to any producer.
+    pub legal_fatal_errors: Vec<ErrorCode>,
+    /// Requests may be handled long after their sender gave up on them: a late InitProducerId can
+    /// fence a healthy producer.
+    pub late_requests: bool,
+    /// Clocks of coordinators may jump: a transaction may expire at any time.
+    pub clock_jumps: bool,
+    /// Every input record's effect is to be committed at most once (consume–transform–produce
+    /// with the group's metadata in the transaction).
+    pub exactly_once_inputs: bool,
+    /// The shortest `transaction.timeout.ms` of any producer.
+    pub shortest_transaction_timeout: Duration,
+    /// The longest `transaction.timeout.ms` of any producer.
+    pub longest_transaction_timeout: Duration,
+    /// How long after its timeout a transaction may stay open in a healed cluster: the interval
+    /// of the timeout task (C-TMO-3) and the time for its markers.
+    pub abort_grace: Duration,
+    /// `producer.id.expiration.ms` (L-EXP-1).
+    pub producer_id_expiration: Duration,
+    /// `transactional.id.expiration.ms` (C-EXP-1).
+    pub transactional_id_expiration: Duration,
+}
+
+impl Default for CheckerSetup {
+    fn default() -> Self {
+        Self {
+            names: Names::default(),
+            unobserved_sends: false,
+            acks_below_all: Vec::new(),
+            without_idempotence: Vec::new(),
+            unclean_elections: Vec::new(),
+            deletable: Vec::new(),
+            compacted: Vec::new(),
+            shared_transactional_ids: Vec::new(),
+            legal_fatal_errors: Vec::new(),
+            late_requests: false,
+            clock_jumps: false,
+            exactly_once_inputs: true,
+            shortest_transaction_timeout: Duration::from_millis(60_000),
+            longest_transaction_timeout: Duration::from_millis(60_000),
+            abort_grace: Duration::from_millis(15_000),
+            producer_id_expiration: Duration::from_millis(86_400_000),
+            transactional_id_expiration: Duration::from_millis(604_800_000),
+        }
+    }
+}
+
+impl CheckerSetup {
+    /// Must everything below the high watermark of `topic` stay as it is?
+    pub(crate) fn is_durable(&self, topic: Topic) -> bool {
+        !self.unclean_elections.contains(&topic)
+    }
+
+    /// Does an acknowledgement to `actor` promise that the record stays?
+    pub(crate) fn acknowledges_all(&self, actor: ActorId) -> bool {
+        !self.acks_below_all.contains(&actor)
+    }
+
+    /// Is `actor`'s producer idempotent?
+    pub(crate) fn is_idempotent(&self, actor: ActorId) -> bool {
+        !self.without_idempotence.contains(&actor)
+    }
+}
