@@ -1,0 +1,252 @@
+//! Faults: what the world asks at each message, and what it can be ordered to do.
+//!
+//! The world knows no fault by name. It asks a [`FaultHook`] what becomes of each message, and
+//! obeys [`Command`]s. [`Random`] holds the faults that strike by chance, one file each;
+//! [`Aimed`] those that a rule aims at certain messages; [`Faults`] is both.
+//!
+//! Faults are *applied* when they are done and *effective* when they made a difference: a response
+//! that nobody waited for any more is lost without effect.
+
+mod aimed;
+mod connection_reset;
+mod crash;
+mod gc_pause;
+mod late_request;
+mod lost_request;
+mod lost_response;
+mod random;
+mod rate;
+
+pub use aimed::{Action, Aimed, AimedFault, Described, Moment, Party, Trigger};
+pub use connection_reset::ConnectionReset;
+pub use crash::Crash;
+pub use gc_pause::GcPause;
+pub use late_request::LateRequest;
+pub use lost_request::LostRequest;
+pub use lost_response::LostResponse;
+pub use random::{Fault, Phase, Random};
+pub use rate::{Count, Range, Rate};
+
+use eosim_actor::{Choices, CrashKind, Lane, Site};
+use eosim_types::{ActorId, Duration, Instant};
+
+/// Which way a message travels on its connection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Way {
+    /// From the side that opened the connection.
+    Request,
+    /// Back to it.
+    Response,
+}
+
+/// A message as the network sees it.
+#[derive(Debug)]
+pub struct Envelope<'a, M> {
+    /// Request or response.
+    pub way: Way,
+    /// The sender of this message.
+    pub from: ActorId,
+    /// Its receiver.
+    pub to: ActorId,
+    /// Which connection between the two.
+    pub lane: Lane,
+    /// The side that asks still has the connection: somebody waits for the answer.
+    pub awaited: bool,
+    /// What it says.
+    pub message: &'a M,
+}
+
+impl<M> Clone for Envelope<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Envelope<'_, M> {}
+
+/// What becomes of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Fate {
+    /// It arrives after the usual latency.
+    #[default]
+    Deliver,
+    /// It arrives so much later, and what follows on the connection no earlier.
+    Delay(Duration),
+    /// It is lost and the connection breaks, which the side that asks learns after a latency.
+    Lose,
+    /// It is lost, and so is all that follows in this direction, while the connection seems fine:
+    /// who waits must give up by itself.
+    Silence,
+    /// The connection breaks, but the message is still under way and arrives so much later, as on
+    /// an old connection; an answer to it is dropped.
+    Late(Duration, Cause),
+    /// It waits, and with it all that follows in this direction, for [`Command::Release`].
+    Hold(HoldKey),
+}
+
+/// Names messages that are held back.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HoldKey(pub u16);
+
+/// Which fault is behind something; the world reports its effect to the hook under this number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Cause(pub u16);
+
+impl Cause {
+    /// The caller of the world itself.
+    pub const OUTSIDE: Self = Self(u16::MAX);
+}
+
+/// What the world can be ordered to do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Command {
+    /// A process dies; without effect if it is dead.
+    Crash {
+        /// Who.
+        actor: ActorId,
+        /// How.
+        kind: CrashKind,
+    },
+    /// A dead process begins again; without effect if it lives.
+    Restart {
+        /// Who.
+        actor: ActorId,
+    },
+    /// The operator asks for a stop in good order.
+    RequestStop {
+        /// Who.
+        actor: ActorId,
+    },
+    /// A process stalls (GC): its events are withheld, in order, while the clock goes on.
+    Pause {
+        /// Who.
+        actor: ActorId,
+    },
+    /// A stalled process goes on and hears what it missed.
+    Resume {
+        /// Who.
+        actor: ActorId,
+    },
+    /// Every connection from the one to the other breaks.
+    Reset {
+        /// Who opened them.
+        from: ActorId,
+        /// To whom.
+        to: ActorId,
+    },
+    /// Messages that are held back under a key go on their way.
+    Release {
+        /// Which.
+        key: HoldKey,
+    },
+    /// Everything held back goes on, every stalled process resumes, every dead one restarts.
+    Heal,
+    /// The hook wants to be woken.
+    Wake,
+}
+
+/// What a fault may know and order.
+pub struct FaultCx<'a> {
+    /// Virtual time.
+    pub now: Instant,
+    /// In whose name orders are given.
+    pub cause: Cause,
+    pub(crate) choices: &'a mut dyn Choices,
+    pub(crate) orders: &'a mut Vec<Order>,
+}
+
+/// A command, by whom, and when to obey it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Order {
+    pub(crate) at: Instant,
+    pub(crate) cause: Cause,
+    pub(crate) command: Command,
+}
+
+impl FaultCx<'_> {
+    /// Orders `command` for `at`. What is due now is obeyed when the step under way is over.
+    pub fn order(&mut self, at: Instant, command: Command) {
+        self.orders.push(Order { at, cause: self.cause, command });
+    }
+
+    /// One of 0 … `n` − 1; 0 is the quiet choice. `n` = 1 draws nothing.
+    #[inline]
+    pub fn choose(&mut self, site: Site, entity: ActorId, n: u32) -> u32 {
+        if n <= 1 { 0 } else { self.choices.choose(site, entity, n) }
+    }
+}
+
+/// Decides what befalls messages and processes. Every method may give orders.
+pub trait FaultHook<M> {
+    /// The run begins.
+    fn start(&mut self, cx: &mut FaultCx<'_>);
+
+    /// A request leaves its sender, or a response its receiver ([`Envelope::way`]).
+    fn sent(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>) -> Fate;
+
+    /// A message is about to be taken by its receiver; orders due now are obeyed first.
+    fn received(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>);
+
+    /// A [`Command::Wake`] of `cx.cause` is due.
+    fn woken(&mut self, cx: &mut FaultCx<'_>);
+
+    /// Something that was done for `cause` has made a difference.
+    fn took_effect(&mut self, cause: Cause);
+}
+
+/// Nothing ever goes wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct NoFaults;
+
+impl<M> FaultHook<M> for NoFaults {
+    #[inline]
+    fn start(&mut self, _: &mut FaultCx<'_>) {}
+    #[inline]
+    fn sent(&mut self, _: &mut FaultCx<'_>, _: Envelope<'_, M>) -> Fate {
+        Fate::Deliver
+    }
+    #[inline]
+    fn received(&mut self, _: &mut FaultCx<'_>, _: Envelope<'_, M>) {}
+    #[inline]
+    fn woken(&mut self, _: &mut FaultCx<'_>) {}
+    #[inline]
+    fn took_effect(&mut self, _: Cause) {}
+}
+
+/// Random and aimed faults together; a message that one has hit is not offered to the other.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Faults {
+    /// By chance.
+    pub random: Random,
+    /// By rule.
+    pub aimed: Aimed,
+}
+
+impl<M: Described> FaultHook<M> for Faults {
+    fn start(&mut self, cx: &mut FaultCx<'_>) {
+        FaultHook::<M>::start(&mut self.aimed, cx);
+        FaultHook::<M>::start(&mut self.random, cx);
+    }
+
+    #[inline]
+    fn sent(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>) -> Fate {
+        match self.aimed.sent(cx, envelope) {
+            Fate::Deliver => self.random.sent(cx, envelope),
+            fate => fate,
+        }
+    }
+
+    #[inline]
+    fn received(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>) {
+        self.aimed.received(cx, envelope);
+    }
+
+    fn woken(&mut self, cx: &mut FaultCx<'_>) {
+        FaultHook::<M>::woken(&mut self.random, cx);
+    }
+
+    fn took_effect(&mut self, cause: Cause) {
+        FaultHook::<M>::took_effect(&mut self.aimed, cause);
+        FaultHook::<M>::took_effect(&mut self.random, cause);
+    }
+}

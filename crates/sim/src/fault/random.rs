@@ -1,0 +1,162 @@
+//! Faults that strike by chance while the fault phase lasts.
+//!
+//! What begins in the phase ends with it: a stall, an outage, a message under way is cut short at
+//! the end, and the world is ordered to heal. Each fault draws from the stream of the actor that
+//! it may hit, and only if it is switched on.
+
+use eosim_types::{Duration, Instant};
+
+use super::{
+    Cause, Command, ConnectionReset, Count, Crash, Envelope, Fate, FaultCx, FaultHook, GcPause,
+    LateRequest, LostRequest, LostResponse,
+};
+
+/// When faults may strike: from `start` on and before `end`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Phase {
+    /// The first instant.
+    pub start: Instant,
+    /// The instant of healing.
+    pub end: Instant,
+}
+
+impl Phase {
+    /// Is `at` within it?
+    #[inline]
+    #[must_use]
+    pub fn contains(self, at: Instant) -> bool {
+        self.start <= at && at < self.end
+    }
+
+    /// `length` from `now` on, cut short at the end.
+    #[must_use]
+    pub fn cut(self, now: Instant, length: Duration) -> Duration {
+        length.min(self.end.since(now))
+    }
+}
+
+/// One kind of fault.
+pub trait Fault {
+    /// Its name in scenarios and counts.
+    const NAME: &'static str;
+
+    /// Can it strike at all?
+    fn is_on(&self) -> bool;
+
+    /// How often it did.
+    fn count(&mut self) -> &mut Count;
+
+    /// How often it asks to be woken, if it strikes by the clock.
+    fn every(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What becomes of a message that is sent.
+    #[inline]
+    fn sent<M>(&mut self, _: &mut FaultCx<'_>, _: Phase, _: Envelope<'_, M>) -> Fate {
+        Fate::Deliver
+    }
+
+    /// Another [`Fault::every`] has passed.
+    fn woken(&mut self, _: &mut FaultCx<'_>, _: Phase) {}
+}
+
+macro_rules! faults {
+    ($($(#[$doc:meta])* $name:ident: $Fault:ident),+ $(,)?) => {
+        /// Every kind of fault with its parameters; the default is all off.
+        #[derive(Clone, PartialEq, Eq, Debug, Default)]
+        pub struct Random {
+            /// When they may strike.
+            pub phase: Phase,
+            $($(#[$doc])* pub $name: $Fault,)+
+        }
+
+        #[derive(Clone, Copy)]
+        enum Number { $($Fault),+ }
+
+        impl Random {
+            /// Every fault's name and counts.
+            pub fn counts(&mut self) -> Vec<(&'static str, Count)> {
+                vec![$(($Fault::NAME, *self.$name.count())),+]
+            }
+
+            /// Forgets the counts.
+            pub fn reset(&mut self) {
+                $(*self.$name.count() = Count::default();)+
+            }
+        }
+
+        impl<M> FaultHook<M> for Random {
+            fn start(&mut self, cx: &mut FaultCx<'_>) {
+                if self.phase.end > self.phase.start {
+                    cx.order(self.phase.end, Command::Heal);
+                }
+                $(
+                    cx.cause = Cause(Number::$Fault as u16);
+                    wake(&self.$name, cx, self.phase, self.phase.start);
+                )+
+            }
+
+            #[inline]
+            fn sent(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>) -> Fate {
+                if !self.phase.contains(cx.now) {
+                    return Fate::Deliver;
+                }
+                $(
+                    if self.$name.is_on() {
+                        cx.cause = Cause(Number::$Fault as u16);
+                        let fate = self.$name.sent(cx, self.phase, envelope);
+                        if fate != Fate::Deliver {
+                            return fate;
+                        }
+                    }
+                )+
+                Fate::Deliver
+            }
+
+            #[inline]
+            fn received(&mut self, _: &mut FaultCx<'_>, _: Envelope<'_, M>) {}
+
+            fn woken(&mut self, cx: &mut FaultCx<'_>) {
+                $(
+                    if cx.cause == Cause(Number::$Fault as u16) {
+                        self.$name.woken(cx, self.phase);
+                        wake(&self.$name, cx, self.phase, cx.now);
+                    }
+                )+
+            }
+
+            fn took_effect(&mut self, cause: Cause) {
+                $(
+                    if cause == Cause(Number::$Fault as u16) {
+                        self.$name.count().effective += 1;
+                    }
+                )+
+            }
+        }
+    };
+}
+
+faults! {
+    /// A request took effect, its answer never arrives.
+    lost_response: LostResponse,
+    /// A request never arrives.
+    lost_request: LostRequest,
+    /// A request arrives after its sender gave it up.
+    late_request: LateRequest,
+    /// A connection breaks.
+    connection_reset: ConnectionReset,
+    /// A process dies and begins again.
+    crash: Crash,
+    /// A process stalls.
+    gc_pause: GcPause,
+}
+
+/// Orders the next waking of `fault` after `last`, if there is one within the phase.
+fn wake<F: Fault>(fault: &F, cx: &mut FaultCx<'_>, phase: Phase, last: Instant) {
+    let Some(every) = fault.every().filter(|_| fault.is_on()) else { return };
+    assert!(every > Duration::ZERO, "{} would be woken for ever", F::NAME);
+    if phase.contains(last + every) {
+        cx.order(last + every, Command::Wake);
+    }
+}

@@ -1,0 +1,320 @@
+//! The world: it takes one event after the other and does what actors decide.
+//!
+//! Invariants:
+//! - Time never goes back; events of one instant come in the order in which they were queued.
+//! - Everything left to chance is asked of [`World::choices`], so equal choices make equal runs.
+//! - In the steady state nothing is allocated; [`World::reset`] keeps all memory.
+
+/// What a fault is told, with the world's fields borrowed one by one.
+macro_rules! fault_cx {
+    ($world:expr) => {
+        crate::fault::FaultCx {
+            now: $world.now,
+            cause: crate::fault::Cause::OUTSIDE,
+            choices: &mut $world.choices,
+            orders: &mut $world.orders,
+        }
+    };
+}
+
+mod connection;
+mod drive;
+mod network;
+mod operate;
+mod process;
+mod queue;
+mod slab;
+#[cfg(test)]
+mod tests;
+
+use std::hash::{Hash, Hasher};
+
+use eosim_actor::{Actor, Choices, Cx, Effect, Event, Out};
+use eosim_types::digest::Digest;
+use eosim_types::{ActorId, DefectSet, Env, Instant, Marks};
+
+use crate::fault::{Envelope, Fate, FaultHook, Order, Range};
+use crate::listener::{Listener, Stamp};
+use connection::{Connection, Request};
+use network::{Held, timer_body};
+use process::{Condition, Process};
+use queue::{Body, Queue};
+use slab::Slab;
+
+pub use drive::{Limits, Stop};
+pub use process::Node;
+
+/// How long a message travels, drawn for each between two bounds.
+pub type Latency = Range;
+
+/// What holds for a whole run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Settings {
+    /// How long a message travels; at least 1 µs.
+    pub latency: Latency,
+    /// Which defects and upstream findings are put back.
+    pub defects: DefectSet,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { latency: Latency::from_millis(1, 10), defects: DefectSet::default() }
+    }
+}
+
+/// One step that was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct StepInfo {
+    /// When.
+    pub at: Instant,
+    /// By whom.
+    pub actor: ActorId,
+}
+
+/// A world of actors of type `A`, with its ports to the outside: choices, faults, listener.
+///
+/// An actor's id is its place in the list of actors. Ids from there on belong to *outsiders*: they
+/// have connections as actors have, but what happens to them is kept for the caller.
+///
+/// Aligned so that the hot fields of two workers' worlds never share a cache line.
+#[derive(Clone, Debug)]
+#[repr(align(128))]
+pub struct World<A: Actor, C, F, L> {
+    /// The source of chance.
+    pub choices: C,
+    /// The faults.
+    pub faults: F,
+    /// Who hears of it.
+    pub listener: L,
+    /// What holds for the run; to be changed only between runs.
+    pub settings: Settings,
+    /// How often each rule was reached, summed over all runs until the caller takes it away.
+    pub marks: Marks,
+    now: Instant,
+    steps: u64,
+    delivered: u64,
+    digest: Digest,
+    actors: Vec<A>,
+    processes: Vec<Process>,
+    queue: Queue,
+    /// Queued events that are no timers' and no orders'.
+    under_way: u32,
+    request_count: u32,
+    requests: Slab<Request<A::Message>>,
+    connections: Slab<Connection>,
+    held: Vec<Held>,
+    orders: Vec<Order>,
+    scheduled: Slab<Option<Order>>,
+    out: Out<A::Message, A::Observation>,
+    mail: Vec<(Stamp, Event<A::Message>)>,
+}
+
+impl<A, C, F, L> World<A, C, F, L>
+where
+    A: Actor,
+    A::Message: Hash,
+    C: Choices,
+    F: FaultHook<A::Message>,
+    L: Listener<A::Message, A::Observation>,
+{
+    /// A world without actors. [`Self::reset`] begins a run.
+    pub fn new(choices: C, faults: F, listener: L) -> Self {
+        Self {
+            choices,
+            faults,
+            listener,
+            settings: Settings::default(),
+            marks: Marks::new(),
+            now: Instant::START,
+            steps: 0,
+            delivered: 0,
+            digest: Digest::new(),
+            actors: Vec::new(),
+            processes: Vec::new(),
+            queue: Queue::default(),
+            under_way: 0,
+            request_count: 0,
+            requests: Slab::default(),
+            connections: Slab::default(),
+            held: Vec::new(),
+            orders: Vec::new(),
+            scheduled: Slab::default(),
+            out: Out::new(),
+            mail: Vec::new(),
+        }
+    }
+
+    /// Begins a run at time 0, in the memory of the one before: `prepare` makes the list of actors
+    /// what it should be, `outsiders` more ids are given out after theirs. Every actor will be
+    /// started. The caller sees to the ports.
+    ///
+    /// # Panics
+    /// If there are more than 65,536 actors and outsiders.
+    pub fn reset(&mut self, outsiders: usize, prepare: impl FnOnce(&mut Vec<A>)) {
+        self.now = Instant::START;
+        (self.steps, self.delivered, self.digest) = (0, 0, Digest::new());
+        (self.under_way, self.request_count) = (0, 0);
+        self.queue.clear();
+        self.requests.clear();
+        self.connections.clear();
+        self.held.clear();
+        self.orders.clear();
+        self.scheduled.clear();
+        self.out.clear();
+        self.mail.clear();
+        prepare(&mut self.actors);
+        let ids = self.actors.len() + outsiders;
+        assert!(ids <= usize::from(u16::MAX) + 1, "actor ids have 16 bits");
+        self.processes.resize_with(ids, Process::default);
+        self.processes.iter_mut().for_each(Process::reset);
+        for actor in 0..u32::try_from(self.actors.len()).expect("just checked") {
+            self.enqueue(Instant::START, Body::Started(actor));
+        }
+        self.faults.start(&mut fault_cx!(self));
+        self.obey_orders();
+    }
+
+    /// What `actor`'s machine is like; to be said right after [`Self::reset`].
+    pub fn set_node(&mut self, actor: ActorId, node: Node) {
+        self.processes[usize::from(actor.0)].node = node;
+    }
+
+    /// Virtual time.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Events taken by actors and outsiders so far.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Requests and responses among them.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// A fingerprint of all steps so far: time, actor, event with its message.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.digest.finish()
+    }
+
+    /// All actors.
+    #[must_use]
+    pub fn actors(&self) -> &[A] {
+        &self.actors
+    }
+
+    /// All actors, to be changed by the hand of the operator.
+    pub fn actors_mut(&mut self) -> &mut [A] {
+        &mut self.actors
+    }
+
+    /// Is the process alive? A stalled one is.
+    #[must_use]
+    pub fn is_up(&self, actor: ActorId) -> bool {
+        self.processes[usize::from(actor.0)].condition != Condition::Down
+    }
+
+    /// Takes the next step; `None` if nothing is left to happen.
+    pub fn step(&mut self) -> Option<StepInfo> {
+        self.step_until(Instant::FAR)
+    }
+
+    /// Takes the next step unless it is later than `limit`.
+    #[inline]
+    pub fn step_until(&mut self, limit: Instant) -> Option<StepInfo> {
+        while self.queue.next_at()? <= limit {
+            let (at, body) = self.queue.pop()?;
+            self.now = at;
+            if let Some((actor, event)) = self.arrive(body) {
+                self.take(actor, event);
+                return Some(StepInfo { at, actor });
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn enqueue(&mut self, at: Instant, body: Body) {
+        self.under_way += 1;
+        self.queue.push(at, body);
+    }
+
+    /// Lets `actor` take `event` and does what it decides.
+    #[inline]
+    fn take(&mut self, actor: ActorId, event: Event<A::Message>) {
+        self.steps += 1;
+        let stamp = Stamp { at: self.now, step: self.steps, actor };
+        self.digest.write_u64(self.now.0);
+        self.digest.write_u16(actor.0);
+        event.hash(&mut self.digest);
+        self.listener.event(stamp, &event);
+        let place = usize::from(actor.0);
+        let Some(state) = self.actors.get_mut(place) else {
+            self.mail.push((stamp, event));
+            return;
+        };
+        let node = self.processes[place].node;
+        let env = Env {
+            now: self.now,
+            clock_skew_ms: node.clock_skew_ms,
+            kafka: node.kafka,
+            defects: self.settings.defects,
+            marks: &mut self.marks,
+        };
+        state.step(&mut Cx { id: actor, env, choices: &mut self.choices }, event, &mut self.out);
+        self.carry_out(stamp);
+    }
+
+    /// Does what was decided in a step, then what faults have ordered meanwhile.
+    #[inline]
+    fn carry_out(&mut self, stamp: Stamp) {
+        let mut out = std::mem::take(&mut self.out);
+        self.listener.effects(stamp, out.effects());
+        for effect in out.drain() {
+            self.perform(stamp, effect);
+        }
+        self.out = out;
+        if !self.orders.is_empty() {
+            self.obey_orders();
+        }
+    }
+
+    #[inline]
+    fn perform(&mut self, stamp: Stamp, effect: Effect<A::Message, A::Observation>) {
+        let actor = stamp.actor;
+        let process = &mut self.processes[usize::from(actor.0)];
+        match effect {
+            Effect::Send { to, lane, correlation, message } => {
+                self.send(actor, to, lane, correlation, message);
+            }
+            Effect::Respond { token, message } => self.respond(actor, token, message),
+            Effect::Close { to, lane } => self.close(actor, to, lane),
+            Effect::SetTimer { key, at } => {
+                if !Queue::reaches(at) {
+                    process.cancel_timer(key);
+                } else if process.set_timer(key, at.max(self.now)) {
+                    self.queue.push(at.max(self.now), timer_body(actor, key));
+                }
+            }
+            Effect::CancelTimer { key } => process.cancel_timer(key),
+            Effect::Observe(observation) => self.listener.observed(stamp, observation),
+            Effect::Exit => self.exit(actor),
+        }
+    }
+
+    /// Asks the fault hook what becomes of a message, and tells the listener if it is unusual.
+    #[inline]
+    fn fate(&mut self, envelope: Envelope<'_, A::Message>) -> Fate {
+        let fate = self.faults.sent(&mut fault_cx!(self), envelope);
+        if fate != Fate::Deliver {
+            self.listener.fate(self.now, &envelope, fate);
+        }
+        fate
+    }
+}

@@ -1,0 +1,428 @@
+//! Messages on their way: sending, answering, closing, breaking, arriving.
+
+use std::hash::Hash;
+
+use eosim_actor::{Actor, Choices, Correlation, Event, Lane, RequestToken, Site, Stream, TimerKey};
+use eosim_types::{ActorId, Duration};
+
+use super::World;
+use super::connection::{Connection, NONE, Request};
+use super::process::{Condition, Ring, Route};
+use super::queue::Body;
+use crate::fault::{Envelope, Fate, FaultHook, HoldKey, Way};
+use crate::listener::Listener;
+
+const LATENCY: Site = Site::new("network.latency", Stream::Network);
+
+/// A message that waits for its release.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Held {
+    pub(super) key: HoldKey,
+    pub(super) way: Way,
+    pub(super) request: u32,
+}
+
+/// What an arrival amounts to: an event that an actor takes, or nothing to be seen.
+type Taken<M> = Option<(ActorId, Event<M>)>;
+
+impl<A, C, F, L> World<A, C, F, L>
+where
+    A: Actor,
+    A::Message: Hash,
+    C: Choices,
+    F: FaultHook<A::Message>,
+    L: Listener<A::Message, A::Observation>,
+{
+    /// An event has come up.
+    #[inline]
+    pub(super) fn arrive(&mut self, body: Body) -> Taken<A::Message> {
+        match body {
+            Body::Timer(timer) => return self.timer_rings(timer),
+            Body::Order(order) => {
+                self.order_is_due(order);
+                return None;
+            }
+            _ => self.under_way -= 1,
+        }
+        match body {
+            Body::Request(request) => self.request_arrives(request),
+            Body::Read(request) => self.read(request),
+            Body::Response(request) => self.response_arrives(request),
+            Body::Broken(connection) => self.opener_learns_of_break(connection),
+            _ => self.process_event(body),
+        }
+    }
+
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        from: ActorId,
+        to: ActorId,
+        lane: Lane,
+        correlation: Correlation,
+        message: A::Message,
+    ) {
+        let slot = self.route(from, to, lane);
+        let connection = &mut self.connections[slot];
+        connection.open.push_back(correlation);
+        if !connection.opener_up {
+            return;
+        }
+        let way = Way::Request;
+        let fate = self.fate(Envelope { way, from, to, lane, awaited: true, message: &message });
+        let request = self.requests.take();
+        self.request_count += 1;
+        self.connections[slot].references += 1;
+        self.requests[request] = Request {
+            number: self.request_count,
+            connection: slot,
+            correlation,
+            seen: false,
+            late: None,
+            message: Some(message),
+        };
+        self.befall(way, request, fate);
+    }
+
+    /// The receiver has answered, or is done without an answer. A token from before a crash says
+    /// nothing any more.
+    #[inline]
+    pub(super) fn respond(
+        &mut self,
+        actor: ActorId,
+        token: RequestToken,
+        message: Option<A::Message>,
+    ) {
+        let (index, number) = split(token);
+        let Some(request) = self.requests.get(index).filter(|r| r.number == number) else { return };
+        let connection = &mut self.connections[request.connection];
+        if connection.current != index || connection.reading {
+            return;
+        }
+        assert!(connection.to == actor, "actor {actor} answers a request of another");
+        let (to, lane, awaited) = (connection.from, connection.lane, connection.opener_up);
+        let next = connection.read_next();
+        if let Some(next) = next {
+            self.enqueue(self.now, Body::Read(next));
+        }
+        let Some(message) = message else {
+            let correlation = self.requests[index].correlation;
+            self.connection_of(index).settle(correlation);
+            return self.drop_request(index);
+        };
+        let way = Way::Response;
+        let fate = self.fate(Envelope { way, from: actor, to, lane, awaited, message: &message });
+        if awaited {
+            let request = &mut self.requests[index];
+            (request.message, request.seen) = (Some(message), false);
+            self.befall(way, index, fate);
+        } else {
+            self.drop_request(index);
+        }
+    }
+
+    /// The opener gives up a connection: what it waits for ends without an event.
+    pub(super) fn close(&mut self, from: ActorId, to: ActorId, lane: Lane) {
+        let routes = &mut self.processes[usize::from(from.0)].connections;
+        let route = routes.iter_mut().find(|route| route.to == to && route.lane == lane);
+        if let Some(slot) = route.and_then(|route| route.connection.take()) {
+            let connection = &mut self.connections[slot];
+            connection.opener_up = false;
+            connection.open.clear();
+            self.release(slot);
+        }
+    }
+
+    /// The connection in use, or a new one.
+    #[inline]
+    fn route(&mut self, from: ActorId, to: ActorId, lane: Lane) -> u32 {
+        let routes = &self.processes[usize::from(from.0)].connections;
+        let known = routes.iter().position(|route| route.to == to && route.lane == lane);
+        match known.and_then(|at| routes[at].connection) {
+            Some(slot) => slot,
+            None => self.open(from, to, lane, known),
+        }
+    }
+
+    /// Opens a connection; a dead receiver refuses it.
+    fn open(&mut self, from: ActorId, to: ActorId, lane: Lane, known: Option<usize>) -> u32 {
+        let slot = self.connections.take();
+        let refused = self.processes[usize::from(to.0)].condition == Condition::Down;
+        self.connections[slot].open(from, to, lane);
+        let routes = &mut self.processes[usize::from(from.0)].connections;
+        let connection = Some(slot);
+        match known {
+            Some(at) => routes[at].connection = connection,
+            None => routes.push(Route { to, lane, connection }),
+        }
+        if refused {
+            self.connections[slot].receiver_up = false;
+            self.break_connection(slot);
+        }
+        slot
+    }
+
+    /// Does to a message what was decided, unless its direction is dead or held already.
+    #[inline]
+    fn befall(&mut self, way: Way, request: u32, fate: Fate) {
+        let slot = self.requests[request].connection;
+        let direction = self.connections[slot].direction(way);
+        if direction.silent {
+            return self.drop_request(request);
+        }
+        if let Some(key) = direction.held {
+            return self.held.push(Held { key, way, request });
+        }
+        match fate {
+            Fate::Deliver => self.travel(way, request, Duration::ZERO),
+            Fate::Delay(by) => self.travel(way, request, by),
+            Fate::Lose => {
+                self.break_connection(slot);
+                self.drop_request(request);
+            }
+            Fate::Silence => {
+                direction.silent = true;
+                self.drop_request(request);
+            }
+            Fate::Late(after, cause) => {
+                self.requests[request].late = Some(cause);
+                self.travel(way, request, after);
+                self.break_connection(slot);
+            }
+            Fate::Hold(key) => {
+                direction.held = Some(key);
+                self.held.push(Held { key, way, request });
+            }
+        }
+    }
+
+    /// Sends a message on its way; it arrives after what was sent before it.
+    #[inline]
+    pub(super) fn travel(&mut self, way: Way, request: u32, extra: Duration) {
+        let slot = self.requests[request].connection;
+        let connection = &self.connections[slot];
+        let (sender, body) = match way {
+            Way::Request => (connection.from, Body::Request(request)),
+            Way::Response => (connection.to, Body::Response(request)),
+        };
+        let at = self.now + self.latency(sender) + extra;
+        let direction = self.connections[slot].direction(way);
+        let at = at.max(direction.clear_at);
+        direction.clear_at = at;
+        self.enqueue(at, body);
+    }
+
+    #[inline]
+    fn latency(&mut self, sender: ActorId) -> Duration {
+        let n = self.settings.latency.options();
+        let pick = if n == 1 { 0 } else { self.choices.choose(LATENCY, sender, n) };
+        self.settings.latency.min + Duration(u64::from(pick))
+    }
+
+    /// The opener's end is torn off; it learns so after a latency.
+    pub(super) fn break_connection(&mut self, slot: u32) {
+        let connection = &mut self.connections[slot];
+        if connection.opener_up {
+            connection.opener_up = false;
+            connection.references += 1;
+            let from = connection.from;
+            let at = self.now + self.latency(from);
+            self.enqueue(at, Body::Broken(slot));
+        }
+    }
+
+    #[inline]
+    fn request_arrives(&mut self, request: u32) -> Taken<A::Message> {
+        let connection = self.connection_of(request);
+        if !connection.receiver_up {
+            self.drop_request(request);
+            return None;
+        }
+        if connection.current != NONE {
+            connection.unread.push_back(request);
+            return None;
+        }
+        (connection.current, connection.reading) = (request, true);
+        self.read(request)
+    }
+
+    /// The receiver takes the request that its connection has chosen.
+    #[inline]
+    fn read(&mut self, request: u32) -> Taken<A::Message> {
+        let connection = self.connection_of(request);
+        if !connection.receiver_up {
+            self.drop_request(request);
+            return None;
+        }
+        let (from, to, lane) = (connection.from, connection.to, connection.lane);
+        let awaited = connection.opener_up;
+        if self.is_withheld(to, Body::Read(request))
+            || self.is_intercepted(Way::Request, request, (from, to, lane), awaited)
+        {
+            return None;
+        }
+        self.connection_of(request).reading = false;
+        let entry = &mut self.requests[request];
+        let message = entry.message.take().expect("a request under way has a message");
+        let token = join(request, entry.number);
+        if let Some(cause) = entry.late.take() {
+            self.faults.took_effect(cause);
+        }
+        self.delivered += 1;
+        Some((to, Event::Request { from, token, message }))
+    }
+
+    #[inline]
+    fn response_arrives(&mut self, request: u32) -> Taken<A::Message> {
+        let connection = self.connection_of(request);
+        if !connection.opener_up {
+            self.drop_request(request);
+            return None;
+        }
+        let (from, to, lane) = (connection.to, connection.from, connection.lane);
+        if self.is_withheld(to, Body::Response(request))
+            || self.is_intercepted(Way::Response, request, (from, to, lane), true)
+        {
+            return None;
+        }
+        let entry = &mut self.requests[request];
+        let correlation = entry.correlation;
+        let message = entry.message.take().expect("a response under way has a message");
+        self.connection_of(request).settle(correlation);
+        self.drop_request(request);
+        self.delivered += 1;
+        Some((to, Event::Response { correlation, message }))
+    }
+
+    /// Shows a message to the fault hook just before it is taken. If that leads to orders, they
+    /// are obeyed, and the message comes up once more to find out what they did to it.
+    #[inline]
+    fn is_intercepted(
+        &mut self,
+        way: Way,
+        request: u32,
+        (from, to, lane): (ActorId, ActorId, Lane),
+        awaited: bool,
+    ) -> bool {
+        let entry = &mut self.requests[request];
+        if entry.seen {
+            return false;
+        }
+        entry.seen = true;
+        let message = entry.message.as_ref().expect("a message under way is there");
+        let envelope = Envelope { way, from, to, lane, awaited, message };
+        self.faults.received(&mut fault_cx!(self), envelope);
+        if self.orders.is_empty() {
+            return false;
+        }
+        self.obey_orders();
+        let body = match way {
+            Way::Request => Body::Read(request),
+            Way::Response => Body::Response(request),
+        };
+        self.enqueue(self.now, body);
+        true
+    }
+
+    /// Tells the opener, one open request after the other, that its connection broke.
+    fn opener_learns_of_break(&mut self, slot: u32) -> Taken<A::Message> {
+        let connection = &self.connections[slot];
+        let (from, to, lane) = (connection.from, connection.to, connection.lane);
+        if self.is_withheld(from, Body::Broken(slot)) {
+            return None;
+        }
+        let routes = &mut self.processes[usize::from(from.0)].connections;
+        let route = routes.iter_mut().find(|route| (route.to, route.lane) == (to, lane));
+        if let Some(route) = route.filter(|route| route.connection == Some(slot)) {
+            route.connection = None;
+            self.release(slot);
+        }
+        let correlation = self.connections[slot].open.pop_front();
+        if self.connections[slot].open.is_empty() {
+            self.release(slot);
+        } else {
+            self.enqueue(self.now, Body::Broken(slot));
+        }
+        Some((from, Event::Disconnected { correlation: correlation? }))
+    }
+
+    #[inline]
+    fn timer_rings(&mut self, timer: u32) -> Taken<A::Message> {
+        let (actor, key) = timer_of(timer);
+        let process = &mut self.processes[usize::from(actor.0)];
+        match process.ring(key, self.now) {
+            Ring::Stale => None,
+            Ring::Later(at) => {
+                self.queue.push(at, Body::Timer(timer));
+                None
+            }
+            Ring::Due if self.is_withheld(actor, Body::Timer(timer)) => None,
+            Ring::Due => {
+                self.processes[usize::from(actor.0)].ran_out(key);
+                Some((actor, Event::Timer(key)))
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn connection_of(&mut self, request: u32) -> &mut Connection {
+        &mut self.connections[self.requests[request].connection]
+    }
+
+    /// Nothing will be heard of the request any more.
+    #[inline]
+    pub(super) fn drop_request(&mut self, request: u32) {
+        let entry = &mut self.requests[request];
+        entry.number = 0;
+        entry.message = None;
+        let slot = entry.connection;
+        self.requests.free(request);
+        self.release(slot);
+    }
+
+    /// Gives up one reference to a connection.
+    #[inline]
+    pub(super) fn release(&mut self, slot: u32) {
+        let connection = &mut self.connections[slot];
+        connection.references -= 1;
+        if connection.references == 0 {
+            self.connections.free(slot);
+        }
+    }
+
+    /// Messages held back under keys that `chosen` names go on their way; returns whether
+    /// there were any.
+    pub(super) fn release_held(&mut self, chosen: impl Fn(HoldKey) -> bool) -> bool {
+        let (now, kept): (Vec<_>, Vec<_>) = self.held.drain(..).partition(|held| chosen(held.key));
+        self.held = kept;
+        let released = !now.is_empty();
+        for Held { way, request, .. } in now {
+            self.connection_of(request).direction(way).held = None;
+            self.travel(way, request, Duration::ZERO);
+        }
+        released
+    }
+}
+
+/// A token is the request's number, which is unique within a run, and its slot.
+#[inline]
+fn join(slot: u32, number: u32) -> RequestToken {
+    RequestToken((u64::from(number) << 32) | u64::from(slot))
+}
+
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "the halves of a word are cut out on purpose")]
+fn split(RequestToken(token): RequestToken) -> (u32, u32) {
+    (token as u32, (token >> 32) as u32)
+}
+
+#[inline]
+pub(super) fn timer_body(actor: ActorId, key: TimerKey) -> Body {
+    Body::Timer((u32::from(actor.0) << 16) | u32::from(key.0))
+}
+
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "the halves of a word are cut out on purpose")]
+pub(super) fn timer_of(timer: u32) -> (ActorId, TimerKey) {
+    (ActorId((timer >> 16) as u16), TimerKey(timer as u16))
+}
