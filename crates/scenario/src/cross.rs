@@ -152,7 +152,6 @@ impl Cross<'_> {
             .iter()
             .flat_map(crate::plan::Producer::instances)
             .filter_map(|producer| producer.transactional_id)
-            .chain(self.plan.producers.iter().flat_map(client::raw_transactional_ids))
             .collect();
         if known.iter().any(|known| known == id) {
             return Ok(());
@@ -186,9 +185,9 @@ impl Cross<'_> {
 
     fn faults(&self) -> Checked {
         let faults = &self.plan.faults;
-        if !faults.is_quiet() && faults.until_ms == 0 {
-            let expected = "the time in ms when the faults are over, above 0";
-            return self.refuse("faults.until_ms", "0", expected);
+        if !faults.is_quiet() && faults.until_ms <= faults.start_ms {
+            let expected = format!("more than {}, when the faults begin", faults.start_ms);
+            return self.refuse("faults.until_ms", faults.until_ms.to_string(), expected);
         }
         let transactional = self.plan.producers.iter().any(|p| p.transactional_id.is_some());
         if faults.zombie.is_some() && !transactional {
@@ -200,59 +199,45 @@ impl Cross<'_> {
 
     fn aimed(&self, path: &str, aimed: &Aimed) -> Checked {
         let when = &aimed.when;
-        let messages = [&when.sent, &when.received, &when.answered];
-        let moments = messages.iter().filter(|m| m.is_some()).count();
-        if moments + usize::from(when.at_ms.is_some()) != 1 {
-            let expected = "exactly one of \"sent\", \"received\", \"answered\" and \"at_ms\"";
-            return self.refuse(format!("{path}.when"), format!("{moments} of them"), expected);
+        let moments = when.moments().count();
+        if moments != 1 {
+            let expected = "one of \"sent\", \"received\", \"answered\" and \"answer_received\"";
+            return self.refuse(format!("{path}.when"), format!("{moments} moments"), expected);
         }
-        if when.every && when.nth.is_some() {
-            return self.refuse(format!("{path}.when"), "\"nth\" and \"every\"", "one of the two");
-        }
-        if when.error.is_some() && when.answered.is_none() {
-            return self.refuse(format!("{path}.when.error"), "no \"answered\"", "\"answered\"");
-        }
-        if let Some(partition) = &when.partition {
-            self.known_partition(format!("{path}.when.partition"), partition)?;
-        }
-        self.aimed_actors(path, aimed)
-    }
-
-    fn aimed_actors(&self, path: &str, aimed: &Aimed) -> Checked {
-        let when = &aimed.when;
         for (key, actor) in [("sender", &when.sender), ("receiver", &when.receiver)] {
             if let Some(actor) = actor {
-                let kinds = ["broker", "producer", "consumer"];
-                self.known_actor(format!("{path}.when.{key}"), actor, &kinds)?;
+                self.known_actor(&format!("{path}.when.{key}"), actor)?;
             }
         }
-        let who = match &aimed.r#do {
-            Action::Crash(crash) => Some(("crash", &crash.who)),
-            Action::Pause(pause) => Some(("pause", &pause.who)),
-            message if when.at_ms.is_some() => {
-                let found = format!("\"{}\" at a time", message.name());
-                return self.refuse(format!("{path}.do"), found, "\"crash\" or \"pause\"");
-            }
-            _ => None,
-        };
-        let Some((key, who)) = who else { return Ok(()) };
-        let roles: &[&str] = if when.at_ms.is_some() { &[] } else { &["sender", "receiver"] };
-        self.known_actor(format!("{path}.do.{key}.who"), who, roles)
+        self.release(path, &aimed.r#do)
     }
 
-    fn known_actor(&self, path: String, name: &str, more: &[&str]) -> Checked {
+    /// What is released was held.
+    fn release(&self, path: &str, action: &Action) -> Checked {
+        let Action::Release(name) = action else { return Ok(()) };
+        let held = self.plan.aimed.iter().filter_map(|rule| match &rule.r#do {
+            Action::Hold(name) => Some(name.as_str()),
+            _ => None,
+        });
+        if held.clone().any(|held| held == name) {
+            return Ok(());
+        }
+        let path = format!("{path}.do.release");
+        let error = InputError::new(self.file, path, quoted(name), "the name of a \"hold\"");
+        Err(error.with_nearest(name, held))
+    }
+
+    fn known_actor(&self, path: &str, name: &str) -> Checked {
         let actors = self.plan.actors();
-        let known = actors.iter().map(String::as_str).chain(more.iter().copied());
-        if known.clone().any(|known| known == name) {
+        if actors.iter().any(|known| known == name) {
             return Ok(());
         }
         let error = InputError::new(self.file, path, quoted(name), "the name of an actor");
-        Err(error.with_nearest(name, known))
+        Err(error.with_nearest(name, actors.iter().map(String::as_str)))
     }
 
     fn requires(&self) -> Checked {
-        let aimed = |name: &str| self.plan.aimed.iter().any(|a| a.r#do.fault() == Some(name));
-        let has = |name: &str| self.plan.faults.has(name) || aimed(name);
+        let has = |name: &str| self.plan.faults.has(name);
         let missing = self.plan.requires.iter().enumerate().find(|(_, name)| !has(name));
         let Some((index, name)) = missing else { return Ok(()) };
         let expected: Vec<&str> = FAULTS.iter().copied().filter(|name| has(name)).collect();

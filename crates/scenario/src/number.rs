@@ -209,8 +209,9 @@ impl<const MIN: u64, const MAX: u64> JsonSchema for SpreadOf<MIN, MAX> {
     }
 }
 
-/// Schema of a length of time in milliseconds that is drawn anew each time.
-pub(crate) type SpreadMillis = SpreadOf<0, MAX_MS>;
+/// Schema of a length of time in milliseconds that is drawn anew each time; the world draws whole
+/// microseconds out of 2³² at most.
+pub(crate) type SpreadMillis = SpreadOf<0, 4_000_000>;
 
 #[cfg(test)]
 mod tests {

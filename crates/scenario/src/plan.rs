@@ -15,21 +15,18 @@ mod client;
 mod cluster;
 mod fault;
 mod names;
-mod raw;
 
-pub use aimed::{Action, Aimed, CrashAction, HoldAction, PauseAction, When};
+pub use aimed::{Action, Aimed, CrashAction, CrashKind, Moment, Party, PauseAction, When};
 pub use client::{
-    Consumer, ConsumerStep, ConsumerWorkload, EndOffset, PollStep, Producer, ProducerInstance,
-    RandomWorkload, Send, Step, Workload,
+    Consumer, Producer, ProducerInstance, RandomWorkload, RawProduce, Send, Step, Workload,
 };
 pub use cluster::{Cluster, InternalTopic, Network, TopicPlan};
 pub use fault::{
-    Crash, CrashKind, CrashTarget, FAULTS, Faults, GcPause, LateRequest, LostResponse, PauseTarget,
-    Zombie,
+    ConnectionReset, Crash, CrashTarget, FAULTS, Faults, GcPause, LateRequest, LostRequest,
+    PauseTarget, Zombie,
 };
 pub use names::{DefectName, FaultName, PartitionName, RuleId, split_partition};
 pub(crate) use names::{is_name, is_topic};
-pub use raw::{RawExpectation, RawStep};
 
 /// A scenario: topology, configuration, workload, faults, limits, expectation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]

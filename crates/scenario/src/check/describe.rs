@@ -15,7 +15,7 @@ pub(crate) fn found(value: &Value) -> String {
     match value {
         Value::String(text) if text.chars().count() > QUOTED_MAX => {
             let start: String = text.chars().take(QUOTED_MAX).collect();
-            format!("{:?}…", start)
+            format!("{start:?}…")
         }
         Value::Array(list) => format!("a list of {}", list.len()),
         Value::Object(_) => "an object".to_string(),

@@ -3,22 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{Checked, Cross, quoted};
-use crate::plan::{Consumer, ConsumerStep, ConsumerWorkload, Producer, RawStep, Step, Workload};
+use crate::plan::{Consumer, Producer, Step, Workload};
 
-/// Names that stand for something else in a scenario.
-const RESERVED: &[&str] = &["controller", "broker", "producer", "consumer", "sender", "receiver"];
 /// The most clients that a scenario may have.
 const CLIENTS_MAX: usize = 200;
-
-/// The transactional ids that a scripted producer without the client library uses.
-pub(super) fn raw_transactional_ids(producer: &Producer) -> Vec<String> {
-    let Workload::Raw(steps) = &producer.workload else { return Vec::new() };
-    let id = |step: &RawStep| match step {
-        RawStep::InitProducerId { transactional_id, .. } => transactional_id.clone(),
-        _ => None,
-    };
-    steps.iter().filter_map(id).collect()
-}
 
 impl Cross<'_> {
     pub(super) fn clients(&self) -> Checked {
@@ -33,7 +21,7 @@ impl Cross<'_> {
     }
 
     fn unique_names(&self) -> Checked {
-        let mut names: BTreeSet<String> = RESERVED.iter().map(|name| (*name).to_string()).collect();
+        let mut names = BTreeSet::from(["controller".to_string()]);
         let brokers = 1..=self.plan.cluster.brokers;
         names.extend(brokers.map(|broker| format!("broker-{broker}")));
         let most = names.len() + CLIENTS_MAX;
@@ -63,7 +51,6 @@ impl Cross<'_> {
                 self.partitions(&path, &random.partitions)
             }
             Workload::Script(steps) => self.script(path, producer, steps),
-            Workload::Raw(steps) => self.raw(&format!("{path}.workload.raw"), steps),
         }
     }
 
@@ -101,7 +88,7 @@ impl Cross<'_> {
             let path = format!("{path}.workload.script[{index}]");
             match step {
                 Step::Send(send) => {
-                    self.known_partition(path + ".send.partition", &send.partition)?
+                    self.known_partition(path + ".send.partition", &send.partition)?;
                 }
                 Step::Init | Step::Begin | Step::Commit | Step::Abort
                     if producer.transactional_id.is_none() =>
@@ -109,49 +96,16 @@ impl Cross<'_> {
                     let found = "a call about transactions";
                     return self.refuse(path, found, "a producer with a \"transactional_id\"");
                 }
+                Step::RawProduce(raw) => {
+                    self.known_partition(path + ".raw_produce.partition", &raw.partition)?;
+                }
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// Steps refer to names that an earlier step has bound.
-    fn raw(&self, path: &str, steps: &[RawStep]) -> Checked {
-        let mut bound: Vec<&str> = vec!["none"];
-        for (index, step) in steps.iter().enumerate() {
-            let producer = match step {
-                RawStep::InitProducerId { r#as, .. } => {
-                    bound.push(r#as);
-                    continue;
-                }
-                RawStep::Produce { producer, partition, .. } => {
-                    self.known_partition(format!("{path}[{index}].partition"), partition)?;
-                    producer
-                }
-                RawStep::EndTxn { producer, .. } => producer,
-                RawStep::SleepMs { .. } => continue,
-            };
-            if !bound.contains(&producer.as_str()) {
-                let expected = "a name bound by \"as\" of an earlier step, or \"none\"";
-                return self.refuse(
-                    format!("{path}[{index}].producer"),
-                    quoted(producer),
-                    expected,
-                );
-            }
-        }
-        Ok(())
-    }
-
     fn consumer(&self, path: &str, consumer: &Consumer) -> Checked {
-        self.partitions(&format!("{path}.partitions"), &consumer.partitions)?;
-        let ConsumerWorkload::Script(steps) = &consumer.workload else { return Ok(()) };
-        for (index, step) in steps.iter().enumerate() {
-            if let ConsumerStep::EndOffset(end) = step {
-                let path = format!("{path}.workload.script[{index}].end_offset.partition");
-                self.known_partition(path, &end.partition)?;
-            }
-        }
-        Ok(())
+        self.partitions(&format!("{path}.partitions"), &consumer.partitions)
     }
 }

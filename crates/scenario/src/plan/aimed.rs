@@ -1,15 +1,11 @@
-//! Faults that strike at a named moment: *when* a message of a kind is sent, received or answered
-//! for the n-th time, *do* something to it or to a process.
+//! Faults that strike at a named moment: *when* the n-th message that looks like that is at that
+//! point, *do* something to it or to a process.
 
-use eosim_types::ErrorCode;
 use eosim_types::message::ApiKey;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-use super::fault::CrashKind;
-use super::names::PartitionName;
-use super::raw::ErrorName;
 use crate::number::{Millis, Ranged};
 
 /// One rule.
@@ -22,7 +18,8 @@ pub struct Aimed {
     pub r#do: Action,
 }
 
-/// A moment: exactly one of `sent`, `received`, `answered` and `at_ms`, and what else must hold.
+/// A moment: exactly one of `sent`, `received`, `answered` and `answer_received`, and what else
+/// must hold of the message.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct When {
@@ -30,64 +27,70 @@ pub struct When {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ApiName")]
     pub sent: Option<String>,
-    /// A request of this API is read by its receiver.
+    /// A request of this API is about to be taken by its receiver.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ApiName")]
     pub received: Option<String>,
-    /// A response of this API leaves the receiver of the request.
+    /// A response of this API leaves.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ApiName")]
     pub answered: Option<String>,
-    /// The run has lasted so long.
+    /// A response of this API is about to be taken by the side that asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Millis")]
-    pub at_ms: Option<u64>,
-    /// The request's sender: an actor's name (`broker-1`, `controller`, a client's), or a kind of
-    /// actor (`broker`, `producer`, `consumer`).
+    #[schemars(with = "ApiName")]
+    pub answer_received: Option<String>,
+    /// Who sent the message: `controller`, `broker-1` …, or a client's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 110))]
     pub sender: Option<String>,
-    /// The request's receiver, named likewise.
+    /// Who gets the message, named likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 110))]
     pub receiver: Option<String>,
-    /// The request names this transactional id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", length(min = 1, max = 200))]
-    pub transactional_id: Option<String>,
-    /// The request touches this partition.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "PartitionName")]
-    pub partition: Option<String>,
-    /// The request commits (`true`) or aborts (`false`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
-    pub commit: Option<bool>,
-    /// The response carries this error; with `answered` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ErrorName")]
-    pub error: Option<ErrorCode>,
-    /// Only the n-th such moment, counted from 1; the first if neither this nor `every` is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Which of the messages that fit, counted from 1.
+    #[serde(default = "first")]
     #[schemars(with = "Ranged<1, 1_000_000>")]
-    pub nth: Option<u32>,
-    /// Every such moment.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub every: bool,
+    pub nth: u32,
+}
+
+fn first() -> u32 {
+    1
+}
+
+/// The point in a message's life that a rule names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    /// A request leaves its sender.
+    Sent,
+    /// A request is about to be taken by its receiver.
+    Received,
+    /// A response leaves.
+    Answered,
+    /// A response is about to be taken by the side that asked.
+    AnswerReceived,
 }
 
 impl When {
-    /// The API of the message that is waited for, if it is a message.
-    #[must_use]
-    pub fn api(&self) -> Option<ApiKey> {
-        let name = [&self.sent, &self.received, &self.answered].into_iter().flatten().next()?;
-        ApiKey::ALL.iter().copied().find(|api| api.name() == name)
+    /// Every moment that is named; exactly one in a plan that was checked.
+    pub(crate) fn moments(&self) -> impl Iterator<Item = (Moment, &str)> {
+        let all = [
+            (Moment::Sent, &self.sent),
+            (Moment::Received, &self.received),
+            (Moment::Answered, &self.answered),
+            (Moment::AnswerReceived, &self.answer_received),
+        ];
+        all.into_iter().filter_map(|(moment, api)| api.as_deref().map(|api| (moment, api)))
     }
 
-    /// Which of the matching moments, counted from 1; `None` for every one.
+    /// The moment, and the API of the message.
+    ///
+    /// # Panics
+    /// If the plan was not checked.
     #[must_use]
-    pub fn nth(&self) -> Option<u32> {
-        if self.every { None } else { Some(self.nth.unwrap_or(1)) }
+    pub fn moment(&self) -> (Moment, ApiKey) {
+        let (moment, name) = self.moments().next().expect("a checked rule names a moment");
+        let api = ApiKey::ALL.iter().copied().find(|api| api.name() == name);
+        (moment, api.expect("a checked rule names a known API"))
     }
 }
 
@@ -108,79 +111,68 @@ impl JsonSchema for ApiName {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
-    /// The request is lost and the connection breaks.
-    DropRequest,
-    /// The request takes effect, its answer is lost and the connection breaks.
-    DropResponse,
-    /// The message arrives later; those behind it on the connection wait.
-    Hold(HoldAction),
-    /// The connection breaks at once; the request is processed so much later.
-    LateRequest(HoldAction),
+    /// The message is lost and the connection breaks.
+    Drop,
+    /// The message and all that follows on the connection is lost in silence.
+    Silence,
+    /// Connections between the two ends break.
+    Reset,
+    /// The message arrives so much later, and what follows on the connection no earlier.
+    DelayMs(#[schemars(with = "Millis")] u64),
+    /// The connection breaks, the message arrives so much later all the same.
+    LateMs(#[schemars(with = "Millis")] u64),
+    /// The message waits for the `release` of the same name.
+    Hold(#[schemars(length(min = 1, max = 100))] String),
+    /// What was held under the name goes on.
+    Release(#[schemars(length(min = 1, max = 100))] String),
     /// A process dies and is started again.
     Crash(CrashAction),
     /// A process stands still.
     Pause(PauseAction),
 }
 
-impl Action {
-    /// As it is written.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::DropRequest => "drop_request",
-            Self::DropResponse => "drop_response",
-            Self::Hold(_) => "hold",
-            Self::LateRequest(_) => "late_request",
-            Self::Crash(_) => "crash",
-            Self::Pause(_) => "pause",
-        }
-    }
-
-    /// The fault of [`super::FAULTS`] that it is an aimed form of.
-    #[must_use]
-    pub const fn fault(&self) -> Option<&'static str> {
-        match self {
-            Self::DropResponse => Some("lost_response"),
-            Self::LateRequest(_) => Some("late_request"),
-            Self::Crash(_) => Some("crash"),
-            Self::Pause(_) => Some("gc_pause"),
-            Self::DropRequest | Self::Hold(_) => None,
-        }
-    }
-}
-
-/// How long a message is held back.
+/// A process dies and is started again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct HoldAction {
-    /// For how long.
-    #[schemars(with = "Millis")]
-    pub for_ms: u64,
-}
-
-/// A process dies and is started again.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct CrashAction {
-    /// `sender`, `receiver`, or an actor's name.
-    #[schemars(length(min = 1, max = 110))]
-    pub who: String,
+    /// Which end of the message.
+    pub who: Party,
     /// How it dies.
     #[serde(default)]
     pub kind: CrashKind,
-    /// How long it is away.
+    /// How long it stays dead.
     #[schemars(with = "Millis")]
     pub down_ms: u64,
 }
 
 /// A process stands still.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseAction {
-    /// `sender`, `receiver`, or an actor's name.
-    #[schemars(length(min = 1, max = 110))]
-    pub who: String,
+    /// Which end of the message.
+    pub who: Party,
     /// For how long.
     #[schemars(with = "Millis")]
     pub for_ms: u64,
+}
+
+/// One end of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Party {
+    /// Who sends it.
+    Sender,
+    /// Who gets it.
+    Receiver,
+}
+
+/// How a process dies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CrashKind {
+    /// The process alone (SIGKILL): what it wrote survives.
+    #[default]
+    Process,
+    /// The machine: only what was flushed survives.
+    PowerLoss,
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 use super::names::PartitionName;
-use super::raw::RawStep;
 use crate::Spread;
 use crate::number::{Millis, Probability, Ranged, SpreadMillis, SpreadOf};
 use crate::settings::{ConsumerSettings, ProducerSettings};
@@ -89,8 +88,6 @@ pub enum Workload {
     Random(RandomWorkload),
     /// Calls of the client library, one after the other.
     Script(#[schemars(length(max = 1000))] Vec<Step>),
-    /// Requests sent by hand, without the client library.
-    Raw(#[schemars(length(max = 1000))] Vec<RawStep>),
 }
 
 /// Transactions whose contents are drawn. Without a transactional id a "transaction" is that many
@@ -113,22 +110,30 @@ pub struct RandomWorkload {
     /// How likely the producer flushes after a record.
     #[serde(default)]
     pub flush: Probability,
-    /// The pause after each record.
+    /// The pause before each record.
     #[serde(default)]
     #[schemars(with = "SpreadMillis")]
     pub pause_between_records_ms: Spread,
-    /// The pause after each transaction.
+    /// The pause before each transaction.
     #[serde(default)]
     #[schemars(with = "SpreadMillis")]
     pub pause_between_transactions_ms: Spread,
     /// Size of a record's value.
     #[serde(default = "ten_bytes")]
-    #[schemars(with = "SpreadOf<1, 10_000_000>")]
-    pub value_bytes: Spread,
+    #[schemars(with = "Ranged<1, 10_000_000>")]
+    pub value_bytes: u32,
+    /// How long the process takes to come back after a fatal error other than being fenced.
+    #[serde(default = "a_second")]
+    #[schemars(with = "Millis")]
+    pub restart_pause_ms: u64,
 }
 
-fn ten_bytes() -> Spread {
-    Spread::fixed(10)
+fn ten_bytes() -> u32 {
+    10
+}
+
+fn a_second() -> u64 {
+    1_000
 }
 
 /// One call of a scripted producer. A step begins when the one before it has returned; `send`
@@ -154,6 +159,24 @@ pub enum Step {
     WaitMs(#[schemars(with = "Millis")] u64),
     /// Does nothing until so long after the run began.
     WaitUntilMs(#[schemars(with = "Millis")] u64),
+    /// One batch put on the wire by hand.
+    RawProduce(RawProduce),
+}
+
+/// One batch put on the wire by hand, past the producer's own bookkeeping, with its producer id at
+/// epoch 0; waits for the answer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawProduce {
+    /// Where to.
+    #[schemars(with = "PartitionName")]
+    pub partition: String,
+    /// Its base sequence, whatever was sent before.
+    #[schemars(range(min = -1, max = 2_147_483_647))]
+    pub base_sequence: i32,
+    /// The values of its records.
+    #[schemars(length(min = 1, max = 1000))]
+    pub values: Vec<String>,
 }
 
 /// `send()` of one record.
@@ -192,9 +215,14 @@ pub struct Consumer {
     /// Settings, by Kafka's names.
     #[serde(default, skip_serializing_if = "ConsumerSettings::is_empty")]
     pub settings: ConsumerSettings,
-    /// What it does.
+    /// The pause between two polls that return something.
     #[serde(default)]
-    pub workload: ConsumerWorkload,
+    #[schemars(with = "Millis")]
+    pub poll_interval_ms: u64,
+    /// When it asks for the end offsets of its partitions besides, after the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Millis>", length(max = 100))]
+    pub end_offsets_at_ms: Vec<u64>,
 }
 
 impl Consumer {
@@ -216,51 +244,4 @@ impl JsonSchema for IsolationLevelName {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "string", "enum": ["read_uncommitted", "read_committed"]})
     }
-}
-
-/// What a consumer does.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum ConsumerWorkload {
-    /// Polls all the time.
-    #[default]
-    Poll,
-    /// Calls of the client library, one after the other.
-    Script(#[schemars(length(max = 1000))] Vec<ConsumerStep>),
-}
-
-/// One call of a scripted consumer.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum ConsumerStep {
-    /// `endOffsets()` of one partition.
-    EndOffset(EndOffset),
-    /// Polls for so long.
-    Poll(PollStep),
-    /// Does nothing for so long.
-    WaitMs(#[schemars(with = "Millis")] u64),
-    /// Does nothing until so long after the run began.
-    WaitUntilMs(#[schemars(with = "Millis")] u64),
-}
-
-/// `endOffsets()` of one partition.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct EndOffset {
-    /// The partition.
-    #[schemars(with = "PartitionName")]
-    pub partition: String,
-    /// With which isolation level it is asked; the consumer's if not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "IsolationLevelName")]
-    pub isolation_level: Option<IsolationLevel>,
-}
-
-/// Polls for a while.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PollStep {
-    /// For how long.
-    #[schemars(with = "Millis")]
-    pub for_ms: u64,
 }

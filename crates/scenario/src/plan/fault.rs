@@ -4,148 +4,161 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Spread;
-use crate::number::{Millis, Probability, SpreadMillis};
+use crate::number::{MAX_MS, Millis, Probability, Ranged, SpreadMillis};
 
-/// The names of the faults, as in a scenario and in the counts of a sweep.
-pub const FAULTS: &[&str] = &["lost_response", "late_request", "crash", "gc_pause", "zombie"];
+/// Schema of a time between two ticks.
+type Tick = Ranged<1, MAX_MS>;
 
-/// Faults that strike at random until `until_ms`; then everything heals.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Faults {
-    /// When the faults are over.
-    #[schemars(with = "Millis")]
-    pub until_ms: u64,
-    /// Each seed turns a subset of the faults on, in place of all.
-    #[serde(skip_serializing_if = "is_false")]
-    pub swarm: bool,
-    /// The answer is lost and the connection breaks; the request took effect.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "LostResponse")]
-    pub lost_response: Option<LostResponse>,
-    /// The client gives up and goes on; the first copy is processed afterwards.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "LateRequest")]
-    pub late_request: Option<LateRequest>,
-    /// A broker's process dies and is started again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Crash")]
-    pub crash: Option<Crash>,
-    /// A process stands still while time goes on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "GcPause")]
-    pub gc_pause: Option<GcPause>,
-    /// A transactional producer stands still, and a successor takes its transactional id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Zombie")]
-    pub zombie: Option<Zombie>,
+macro_rules! faults {
+    ($($(#[doc = $doc:literal])* $name:ident: $kind:ident as $schema:literal,)+) => {
+        /// The names of the faults, as in a scenario and in the counts of a sweep.
+        pub const FAULTS: &[&str] = &[$(stringify!($name)),+];
+
+        /// Faults that strike at random from `start_ms` on; at `until_ms` everything heals.
+        #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Faults {
+            /// When the faults begin.
+            #[schemars(with = "Millis")]
+            pub start_ms: u64,
+            /// When the faults are over.
+            #[schemars(with = "Millis")]
+            pub until_ms: u64,
+            /// Each seed turns a subset of the faults on, in place of all.
+            #[serde(skip_serializing_if = "std::ops::Not::not")]
+            pub swarm: bool,
+            $(
+                $(#[doc = $doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                #[schemars(with = $schema)]
+                pub $name: Option<$kind>,
+            )+
+        }
+
+        impl Faults {
+            /// Is the fault called `name` on?
+            #[must_use]
+            pub fn has(&self, name: &str) -> bool {
+                match name {
+                    $(stringify!($name) => self.$name.is_some(),)+
+                    _ => false,
+                }
+            }
+        }
+    };
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
+faults! {
+    /// A request takes effect, its response is lost and the connection breaks; how likely, per
+    /// response.
+    lost_response: Probability as "Probability",
+    /// A request is lost.
+    lost_request: LostRequest as "LostRequest",
+    /// The connection breaks, the client goes on, and the first copy is processed afterwards.
+    late_request: LateRequest as "LateRequest",
+    /// A connection breaks.
+    connection_reset: ConnectionReset as "ConnectionReset",
+    /// A broker's process dies and is started again.
+    crash: Crash as "Crash",
+    /// A process stands still while time goes on.
+    gc_pause: GcPause as "GcPause",
+    /// A transactional producer stands still, and a successor takes its transactional id.
+    zombie: Zombie as "Zombie",
 }
 
 impl Faults {
-    /// No fault is named.
+    /// No fault is on.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         FAULTS.iter().all(|name| !self.has(name))
     }
-
-    /// Is the fault called `name` on?
-    #[must_use]
-    pub fn has(&self, name: &str) -> bool {
-        match name {
-            "lost_response" => self.lost_response.is_some(),
-            "late_request" => self.late_request.is_some(),
-            "crash" => self.crash.is_some(),
-            "gc_pause" => self.gc_pause.is_some(),
-            "zombie" => self.zombie.is_some(),
-            _ => false,
-        }
-    }
 }
 
-/// The answer is lost and the connection breaks.
+/// A request is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LostResponse {
-    /// How likely, per response.
+pub struct LostRequest {
+    /// How likely, per request.
     pub rate: Probability,
+    /// The connection goes dead in place of breaking: who waits must give up by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub silent: bool,
 }
 
-/// The first copy of a request is processed after the client gave up.
+/// The first copy of a request is processed after the client gave it up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LateRequest {
-    /// How likely, per request of a client or marker of a coordinator.
+    /// How likely, per request.
     pub rate: Probability,
     /// How much later it arrives.
     #[schemars(with = "SpreadMillis")]
     pub delay_ms: Spread,
 }
 
+/// A connection breaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionReset {
+    /// How likely, per request.
+    pub rate: Probability,
+    /// How long after the request.
+    #[schemars(with = "SpreadMillis")]
+    pub after_ms: Spread,
+}
+
 /// A broker's process dies and is started again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Crash {
-    /// Whom it strikes.
+    /// Whom it may strike.
     #[serde(default)]
     pub target: CrashTarget,
-    /// How it dies.
-    #[serde(default)]
-    pub kind: CrashKind,
-    /// The time from one crash to the next.
-    #[schemars(with = "SpreadMillis")]
-    pub interval_ms: Spread,
-    /// How long the broker is away.
+    /// How likely, per target and tick.
+    pub rate: Probability,
+    /// The time from one tick to the next.
+    #[schemars(with = "Tick")]
+    pub every_ms: u64,
+    /// How likely it is a loss of power, in which what was not flushed is lost, in place of a
+    /// SIGKILL.
+    #[serde(default, skip_serializing_if = "Probability::is_zero")]
+    pub power_loss: Probability,
+    /// How long the process stays dead.
     #[schemars(with = "SpreadMillis")]
     pub down_ms: Spread,
 }
 
-/// Whom a crash strikes.
+/// Whom a crash may strike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CrashTarget {
     /// Any broker.
     #[default]
     Broker,
-    /// A broker that leads a partition of a topic of the scenario.
+    /// A broker that is the preferred leader of a partition of a topic of the scenario.
     Leader,
-    /// A broker that leads a partition of `__transaction_state`.
+    /// A broker that is the first coordinator of a transactional id of the scenario.
     Coordinator,
-}
-
-/// How a process dies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CrashKind {
-    /// The process alone (SIGKILL): what it wrote survives.
-    #[default]
-    Process,
-    /// The machine: only what was flushed survives.
-    PowerLoss,
-    /// In good order (SIGTERM).
-    CleanStop,
 }
 
 /// A process stands still while time goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GcPause {
-    /// Whom it strikes.
+    /// Whom it may strike.
     #[serde(default)]
     pub target: PauseTarget,
-    /// The time from one pause to the next.
-    #[schemars(with = "SpreadMillis")]
-    pub interval_ms: Spread,
+    /// How likely, per target and tick.
+    pub rate: Probability,
+    /// The time from one tick to the next.
+    #[schemars(with = "Tick")]
+    pub every_ms: u64,
     /// How long it lasts.
     #[schemars(with = "SpreadMillis")]
     pub pause_ms: Spread,
 }
 
-/// Whom a pause strikes.
+/// Whom a pause may strike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseTarget {
@@ -160,17 +173,20 @@ pub enum PauseTarget {
     Consumer,
 }
 
-/// A transactional producer stands still, and a successor takes its transactional id.
+/// A transactional producer stands still, once, and a successor with its transactional id and
+/// workload begins meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Zombie {
-    /// The time from one zombie to the next.
+    /// How likely, per transactional producer.
+    pub rate: Probability,
+    /// When it falls silent, after it began.
     #[schemars(with = "SpreadMillis")]
-    pub interval_ms: Spread,
-    /// How long the first producer stands still.
+    pub after_ms: Spread,
+    /// How long it stands still.
     #[schemars(with = "SpreadMillis")]
     pub pause_ms: Spread,
-    /// When the successor begins, after the first producer fell silent.
+    /// When the successor begins, after the producer fell silent.
     #[schemars(with = "SpreadMillis")]
     pub successor_after_ms: Spread,
 }

@@ -1,0 +1,251 @@
+//! Every message about a scenario that is refused, as users read it.
+
+use eosim_scenario::{Override, ScenarioFile, json};
+use expect_test::{Expect, expect};
+
+const GOOD: &str = r#"{
+  "format": 1,
+  "name": "good",
+  "about": "A scenario to spoil.",
+  "cluster": {"brokers": 3, "topics": {"orders": {"partitions": 2, "replication_factor": 3}}},
+  "producers": [
+    {"name": "writer", "transactional_id": "w", "workload": {"random": {
+      "transactions": 3, "records_per_transaction": 2, "partitions": ["orders-0"]}}},
+    {"name": "plain", "workload": {"script": [{"send": {"partition": "orders-1", "value": "x"}}]}}
+  ],
+  "consumers": [
+    {"name": "reader", "isolation_level": "read_committed", "partitions": ["orders-0"]}],
+  "faults": {"until_ms": 1000, "lost_response": "1/100"}
+}"#;
+
+const INVARIANTS: &[&str] = &["duplicate", "aborted-read"];
+
+/// The message about `text`.
+fn message(text: &str, sets: &[Override]) -> String {
+    match ScenarioFile::parse("good.json", text, sets, INVARIANTS) {
+        Ok(_) => "good".to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The messages about the good scenario with each of `sets`, one a line.
+fn spoiled(sets: &[&str], expected: &Expect) {
+    let line = |set: &&str| message(GOOD, &[set.parse().expect(set)]) + "\n";
+    expected.assert_eq(&sets.iter().map(line).collect::<String>());
+}
+
+#[test]
+fn the_good_one_is_good() {
+    assert_eq!(message(GOOD, &[]), "good");
+}
+
+#[test]
+fn unknown_and_missing_keys() {
+    spoiled(
+        &[
+            "clutser=1",
+            "cluster.topics.orders.partitons=3",
+            "cluster.settings.replica.lag.time.mx.ms=1",
+            "producers[0].settings.linger=1",
+            "producers[0].workload={\"scirpt\": []}",
+            "producers[1].workload.script=[{\"sned\": {}}]",
+            "producers[0].workload={}",
+            "cluster={\"topics\": {}}",
+            "consumers[0]={\"name\": \"reader\"}",
+            "faults.lost_respons=\"1/2\"",
+            "aimed=[{\"when\": {\"sent\": \"EndTxn\"}, \"do\": {\"crahs\": {}}}]",
+        ],
+        &expect![[r#"
+            good.json: found the unknown key "clutser", expected "about", "aimed", "cluster", "consumers", "defects", "expect", "faults", "format", "kafka", "limits", "name", "network", "producers", "requires", "rules", "shows", "switched_on", "tags" or "transaction_version"; did you mean "cluster"?
+            good.json: cluster.topics.orders: found the unknown key "partitons", expected "partitions", "replicas", "replication_factor" or "settings"; did you mean "partitions"?
+            good.json: cluster.settings: found the unknown key "replica.lag.time.mx.ms", expected "add.partitions.to.txn.retry.backoff.max.ms", "add.partitions.to.txn.retry.backoff.ms", "broker.heartbeat.interval.ms", "broker.session.timeout.ms", "log.flush.start.offset.checkpoint.interval.ms", "offsets.commit.timeout.ms", "producer.id.expiration.check.interval.ms", "producer.id.expiration.ms", "replica.fetch.backoff.ms", "replica.fetch.wait.max.ms", "replica.high.watermark.checkpoint.interval.ms", "replica.lag.time.max.ms", "request.timeout.ms", "transaction.abort.timed.out.transaction.cleanup.interval.ms", "transaction.max.timeout.ms", "transaction.partition.verification.enable", "transaction.remove.expired.transaction.cleanup.interval.ms" or "transactional.id.expiration.ms"; did you mean "replica.lag.time.max.ms"?
+            good.json: producers[0].settings: found the unknown key "linger", expected "acks", "batch.size", "delivery.timeout.ms", "enable.idempotence", "linger.ms", "max.block.ms", "max.in.flight.requests.per.connection", "max.request.size", "reconnect.backoff.ms", "request.timeout.ms", "retries", "retry.backoff.max.ms", "retry.backoff.ms" or "transaction.timeout.ms"
+            good.json: producers[0].workload: found the unknown key "scirpt", expected "random" or "script"; did you mean "script"?
+            good.json: producers[1].workload.script[0]: found the unknown key "sned", expected "send", "wait_ms", "wait_until_ms" or "raw_produce"
+            good.json: producers[0].workload: found an object, expected an object with "random" or an object with "script"
+            good.json: cluster: found no "brokers", expected the key "brokers"
+            good.json: consumers[0]: found no "isolation_level", expected the key "isolation_level"
+            good.json: faults: found the unknown key "lost_respons", expected "connection_reset", "crash", "gc_pause", "late_request", "lost_request", "lost_response", "start_ms", "swarm", "until_ms" or "zombie"; did you mean "lost_response"?
+            good.json: aimed[0].do: found the unknown key "crahs", expected "delay_ms", "late_ms", "hold", "release", "crash" or "pause"
+        "#]],
+    );
+}
+
+#[test]
+fn wrong_types_and_values() {
+    spoiled(
+        &[
+            "format=2",
+            "name=\"a b\"",
+            "about=\"\"",
+            "cluster.brokers=0",
+            "cluster.brokers=\"three\"",
+            "cluster.brokers=1.5",
+            "cluster.brokers=true",
+            "cluster.brokers=99999999999999999999999",
+            "cluster.brokers=null",
+            "cluster.brokers={\"from\": 3, \"to\": 1}",
+            "cluster.brokers={\"from\": 0, \"to\": 3}",
+            "cluster.brokers={\"one_of\": []}",
+            "cluster.brokers={\"min\": 1, \"max\": 2}",
+            "kafka=\"4.3\"",
+            "transaction_version=3",
+            "producers={}",
+            "producers[0].workload.random.records_per_transaction={\"min\": 5, \"max\": 2}",
+            "producers[0].workload.random.partitions=[]",
+            "producers[0].workload.random.partitions=[\"orders\"]",
+            "producers[1].workload.script=[\"comit\"]",
+            "producers[1].settings.acks=2",
+            "faults.lost_response=0.01",
+            "faults.lost_response=\"0.01\"",
+            "faults.lost_response=\"2/1\"",
+            "faults.lost_response=\"1/0\"",
+            "faults.swarm=1",
+            "consumers[0].isolation_level=\"read_comitted\"",
+            "limits.virtual_time_max_ms=-1",
+            "cluster.topics.orders.replicas=[[1, 10]]",
+        ],
+        &expect![[r#"
+            good.json: format: found 2, expected 1
+            good.json: name: found "a b", expected a name of letters, digits, '-', '_' and '.'
+            good.json: about: found 0 characters, expected a string of 1 to 4000 characters
+            good.json: cluster.brokers: found 0, expected a whole number from 1 to 9
+            good.json: cluster.brokers: found "three", expected a whole number from 1 to 9, an object with "from" and "to" or an object with "one_of"
+            good.json: cluster.brokers: found 1.5, expected a whole number from 1 to 9
+            good.json: cluster.brokers: found true, expected a whole number from 1 to 9, an object with "from" and "to" or an object with "one_of"
+            good.json: cluster.brokers: found 1e+23, expected a whole number from 1 to 9
+            good.json: cluster.brokers: found null, expected a whole number from 1 to 9, an object with "from" and "to" or an object with "one_of"
+            good.json: cluster.brokers: found the reversed range 3 to 1, expected "from" not above "to"
+            good.json: cluster.brokers.from: found 0, expected a whole number from 1 to 9
+            good.json: cluster.brokers.one_of: found 0 entries, expected 1 to 64
+            good.json: cluster.brokers: found the unknown key "max", expected "from", "to" or "one_of"
+            good.json: kafka: found "4.3", expected "4.5" or "4.4" or an object with "one_of"; did you mean "4.5"?
+            good.json: transaction_version: found 3, expected a whole number from 0 to 2
+            good.json: producers: found an object, expected a list
+            good.json: producers[0].workload.random.records_per_transaction: found the reversed range 5 to 2, expected "min" not above "max"
+            good.json: producers[0].workload.random.partitions: found 0 entries, expected 1 to 100
+            good.json: producers[0].workload.random.partitions[0]: found "orders", expected a partition such as "topic-0"
+            good.json: producers[1].workload.script[0]: found "comit", expected "init", "begin", an object with "send", "flush", "commit", "abort", "close", an object with "wait_ms", an object with "wait_until_ms" or an object with "raw_produce"; did you mean "commit"?
+            good.json: producers[1].settings.acks: found 2, expected a whole number from -1 to 1
+            good.json: faults.lost_response: found 0.01, expected a probability such as "1/100", not above 1 or an object with "one_of"
+            good.json: faults.lost_response: found "0.01", expected a probability such as "1/100", not above 1
+            good.json: faults.lost_response: found "2/1", expected a probability such as "1/100", not above 1
+            good.json: faults.lost_response: found "1/0", expected a probability such as "1/100", not above 1
+            good.json: faults.swarm: found 1, expected true or false
+            good.json: consumers[0].isolation_level: found "read_comitted", expected "read_uncommitted" or "read_committed"; did you mean "read_committed"?
+            good.json: limits.virtual_time_max_ms: found -1, expected a whole number from 0 to 4000000000
+            good.json: cluster.topics.orders.replicas[0][1]: found 10, expected a whole number from 1 to 9
+        "#]],
+    );
+}
+
+#[test]
+fn unknown_names() {
+    spoiled(
+        &[
+            "defects=[\"leader.dedup.window4\"]",
+            "switched_on=[\"nonsense\"]",
+            "rules=[\"L-SEQ-33\"]",
+            "requires=[\"lost_respnse\"]",
+            "requires=[\"crash\"]",
+            "expect={\"violation\": [\"aborted-reads\"]}",
+            "expect=\"sond\"",
+            "aimed=[{\"when\": {\"sent\": \"EndTx\"}, \"do\": \"drop\"}]",
+            "aimed=[{\"when\": {\"sent\": \"EndTxn\", \"sender\": \"writr\"}, \"do\": \"drop\"}]",
+            "aimed=[{\"when\": {\"sent\": \"EndTxn\"}, \"do\": {\"release\": \"late\"}}]",
+            "aimed=[{\"when\": {}, \"do\": \"drop\"}]",
+            "producers[0].workload.random.partitions=[\"order-0\"]",
+            "consumers[0].partitions=[\"orders-2\"]",
+            "cluster.place={\"v\": 1}",
+        ],
+        &expect![[r#"
+            good.json: defects[0]: found "leader.dedup.window4", expected the name of a known defect; did you mean "leader.dedup.window_4"?
+            good.json: switched_on[0]: found "nonsense", expected the name of a known defect
+            good.json: rules[0]: found "L-SEQ-33", expected the name of a known rule; did you mean "L-SEQ-3"?
+            good.json: requires[0]: found "lost_respnse", expected "lost_response", "lost_request", "late_request", "connection_reset", "crash", "gc_pause" or "zombie"; did you mean "lost_response"?
+            good.json: requires[0]: found "crash", expected a fault of the scenario (lost_response)
+            good.json: expect.violation[0]: found "aborted-reads", expected the name of a known invariant; did you mean "aborted-read"?
+            good.json: expect: found "sond", expected "sound" or an object with "violation"; did you mean "sound"?
+            good.json: aimed[0].when.sent: found "EndTx", expected the name of a known API; did you mean "EndTxn"?
+            good.json: aimed[0].when.sender: found "writr", expected the name of an actor; did you mean "writer"?
+            good.json: aimed[0].do.release: found "late", expected the name of a "hold"
+            good.json: aimed[0].when: found 0 moments, expected one of "sent", "received", "answered" and "answer_received"
+            good.json: producers[0].workload.random.partitions[0]: found the unknown topic "order", expected a topic of "cluster.topics"; did you mean "orders"?
+            good.json: consumers[0].partitions[0]: found "orders-2", expected a partition of orders from 0 to 1
+            good.json: cluster.place: found "v", expected the transactional id of a producer; did you mean "w"?
+        "#]],
+    );
+}
+
+#[test]
+fn values_that_do_not_go_together() {
+    spoiled(
+        &[
+            "cluster.topics.orders.replication_factor=4",
+            "cluster.brokers={\"from\": 2, \"to\": 3}",
+            "cluster.topics.orders.replicas=[[1, 1]]",
+            "cluster.topics.orders={\"partitions\": 3, \"replicas\": [[1], [2]]}",
+            "cluster.topics.orders.settings.min.insync.replicas=4",
+            "cluster.topics.__orders={}",
+            "cluster.place={\"w\": 4}",
+            "network={\"latency_min_us\": 10, \"latency_max_us\": 5}",
+            "consumers[0].name=\"writer\"",
+            "producers[0].count=2",
+            "producers[1].workload.script=[\"begin\"]",
+            "producers[1].settings.acks=1",
+            "producers[1].settings.max.in.flight.requests.per.connection=6",
+            "producers[0].settings.enable.idempotence=false",
+            "faults.until_ms=0",
+        ],
+        &expect![[r#"
+            good.json: cluster.topics.orders.replication_factor: found 4, expected at most 3, the number of brokers
+            good.json: cluster.topics.orders.replication_factor: found 3, expected at most 2, the number of brokers
+            good.json: cluster.topics.orders.partitions: found 2, expected 1, as "replicas" has, or no "partitions"
+            good.json: cluster.topics.orders.partitions: found 3, expected 2, as "replicas" has, or no "partitions"
+            good.json: cluster.topics.orders.settings."min.insync.replicas": found 4, expected at most 3, the number of replicas
+            good.json: cluster.topics.__orders: found "__orders", expected a topic name that Kafka allows users
+            good.json: cluster.place.w: found 4, expected a broker from 1 to 3
+            good.json: network: found 10 above 5, expected "latency_min_us" not above "latency_max_us"
+            good.json: consumers[0].name: found "writer", expected a name that nothing else has
+            good
+            good.json: producers[1].workload.script[0]: found a call about transactions, expected a producer with a "transactional_id"
+            good.json: producers[1].settings."acks": found 1, expected -1 (all) with "enable.idempotence"
+            good.json: producers[1].settings."max.in.flight.requests.per.connection": found 6, expected at most 5 with "enable.idempotence"
+            good.json: producers[0].settings."enable.idempotence": found false, expected true, because there is a "transactional_id"
+            good.json: faults.until_ms: found 0, expected more than 0, when the faults begin
+        "#]],
+    );
+}
+
+#[test]
+fn text_that_is_not_strict_json() {
+    let nested = "[".repeat(100);
+    let large = " ".repeat(json::SIZE_MAX + 1);
+    let texts = [
+        "",
+        "{",
+        "{\"format\": 1,}",
+        "{\"a\": {\"b\": 1, \"b\": 2}}",
+        "{} {}",
+        &nested,
+        &large,
+        "[]",
+    ];
+    let lines: String = texts.iter().map(|text| message(text, &[]) + "\n").collect();
+    expect![[r#"
+        good.json: line 1 column 0: found the end, expected more JSON
+        good.json: ? (line 1 column 1): found the end, expected more JSON
+        good.json: ? (line 1 column 14): found a fault (trailing comma), expected JSON
+        good.json: a (line 1 column 18): found the key "b" twice, expected every key once
+        good.json: line 1 column 4: found a fault (trailing characters), expected JSON
+        good.json: [0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0] (line 1 column 33): found deeper nesting, expected at most 32 levels
+        good.json: found more than 1048576 bytes, expected at most 1048576 bytes
+        good.json: found a list of 0, expected an object with "format" and "name" and "about" and "cluster"
+    "#]].assert_eq(&lines);
+}
+
+#[test]
+fn a_file_that_cannot_be_read() {
+    let error = ScenarioFile::read("no/such.json".as_ref(), &[], &[]).expect_err("no file");
+    expect!["no/such.json: found No such file or directory (os error 2), expected a file that can be read"].assert_eq(&error.to_string());
+}
