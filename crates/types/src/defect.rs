@@ -133,6 +133,12 @@ impl DefectSet {
         self
     }
 
+    /// What is on in either.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        other.iter().fold(self, Self::with)
+    }
+
     /// Is `defect` on?
     #[inline]
     #[must_use]
