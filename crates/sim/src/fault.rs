@@ -16,6 +16,7 @@ mod lost_request;
 mod lost_response;
 mod random;
 mod rate;
+mod zombie;
 
 pub use aimed::{Action, Aimed, AimedFault, Described, Moment, Party, Trigger};
 pub use connection_reset::ConnectionReset;
@@ -26,6 +27,7 @@ pub use lost_request::LostRequest;
 pub use lost_response::LostResponse;
 pub use random::{Fault, Phase, Random};
 pub use rate::{Count, Range, Rate};
+pub use zombie::{Stall, Zombie};
 
 use eosim_actor::{Choices, CrashKind, Lane, Site};
 use eosim_types::{ActorId, Duration, Instant};

@@ -8,7 +8,7 @@ use eosim_types::{Duration, Instant};
 
 use super::{
     Cause, Command, ConnectionReset, Count, Crash, Envelope, Fate, FaultCx, FaultHook, GcPause,
-    LateRequest, LostRequest, LostResponse,
+    LateRequest, LostRequest, LostResponse, Zombie,
 };
 
 /// When faults may strike: from `start` on and before `end`.
@@ -45,6 +45,9 @@ pub trait Fault {
 
     /// How often it did.
     fn count(&mut self) -> &mut Count;
+
+    /// The run begins: what is planned for certain instants is ordered now.
+    fn start(&mut self, _: &mut FaultCx<'_>) {}
 
     /// How often it asks to be woken, if it strikes by the clock.
     fn every(&self) -> Option<Duration> {
@@ -93,6 +96,7 @@ macro_rules! faults {
                 }
                 $(
                     cx.cause = Cause(Number::$Fault as u16);
+                    Fault::start(&mut self.$name, cx);
                     wake(&self.$name, cx, self.phase, self.phase.start);
                 )+
             }
@@ -150,6 +154,8 @@ faults! {
     crash: Crash,
     /// A process stalls.
     gc_pause: GcPause,
+    /// A producer stalls while a successor takes its transactional id.
+    zombie: Zombie,
 }
 
 /// Orders the next waking of `fault` after `last`, if there is one within the phase.
