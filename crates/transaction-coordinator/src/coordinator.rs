@@ -1,7 +1,9 @@
 //! The coordinator's inputs.
 //!
-//! Kafka counterpart: `TransactionCoordinator`.
+//! Kafka counterpart: `TransactionCoordinator`, as the broker sees it.
+//! Invariant: every input ends with a round of the marker sender if anything has woken it.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use eosim_types::message::{
@@ -10,101 +12,237 @@ use eosim_types::message::{
 };
 use eosim_types::observation::TransactionDump;
 use eosim_types::record::TransactionLogRecord;
-use eosim_types::{BrokerId, CoordinatorEpoch, ErrorCode};
+use eosim_types::{BrokerId, CoordinatorEpoch, ErrorCode, Topic, TransactionalId, rule};
 
 use crate::action::{AppendId, CoordinatorTimer, Ctx, ReplyTo};
+use crate::add_partitions_to_txn::PendingAddPartitions;
+use crate::append_transaction_to_log::PendingAppend;
+use crate::find_coordinator;
+use crate::producer_id_manager::ProducerIdManager;
+use crate::transaction_marker_channel_manager::TransactionMarkerChannelManager;
+use crate::transaction_metadata::TransactionMetadata;
+use crate::transaction_state_manager::TransactionStateManager;
+
+/// `transaction.state.log.num.partitions`, used until the topic exists (C-PART-3).
+const DEFAULT_TRANSACTION_STATE_PARTITIONS: i32 = 50;
 
 /// The transaction coordinator of one broker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TransactionCoordinator {
     broker: BrokerId,
+    pub(crate) state_manager: TransactionStateManager,
+    pub(crate) channel_manager: TransactionMarkerChannelManager,
+    pub(crate) producer_id_manager: ProducerIdManager,
+    pub(crate) pending_appends: BTreeMap<AppendId, PendingAppend>,
+    pub(crate) next_append_id: AppendId,
+    pub(crate) pending_add_partitions: BTreeMap<ReplyTo, PendingAddPartitions>,
 }
 
 impl TransactionCoordinator {
     /// A coordinator that has not started and owns nothing.
     #[must_use]
     pub fn new(broker: BrokerId) -> Self {
-        Self { broker }
+        Self {
+            broker,
+            state_manager: TransactionStateManager::default(),
+            channel_manager: TransactionMarkerChannelManager::default(),
+            producer_id_manager: ProducerIdManager::default(),
+            pending_appends: BTreeMap::new(),
+            next_append_id: AppendId(0),
+            pending_add_partitions: BTreeMap::new(),
+        }
     }
 
-    /// Forgets everything, as a crash does; the allocations are kept.
-    pub fn reset(&mut self) {}
+    /// Forgets everything, as a crash does (C-PID-7).
+    pub fn reset(&mut self) {
+        *self = Self::new(self.broker);
+    }
 
-    /// Starts the periodic tasks and reads the number of partitions of `__transaction_state`.
-    pub fn start(&mut self, _cx: &mut Ctx<'_>) {}
+    /// Starts the periodic tasks, the first run of each after one interval, and reads the number of
+    /// partitions of `__transaction_state`.
+    pub fn start(&mut self, cx: &mut Ctx<'_>) {
+        rule!(cx.env, "C-PART-3");
+        let count = cx.metadata.partition_count(Topic::TRANSACTION_STATE);
+        self.state_manager.transaction_topic_partition_count =
+            if count == 0 { DEFAULT_TRANSACTION_STATE_PARTITIONS } else { count };
+        let abort_at = cx.env.now + cx.config.abort_timed_out_transactions_interval;
+        cx.set_timer(CoordinatorTimer::AbortTimedOutTransactions, abort_at);
+        let expire_at = cx.env.now + cx.config.remove_expired_transactional_ids_interval;
+        cx.set_timer(CoordinatorTimer::RemoveExpiredTransactionalIds, expire_at);
+    }
 
-    /// The broker has become leader of a partition of `__transaction_state` (C-LOAD-2).
-    pub fn on_elected(&mut self, _cx: &mut Ctx<'_>, _partition: i32, _epoch: CoordinatorEpoch) {}
+    /// The broker has become leader of a partition of `__transaction_state`, or leader anew, under
+    /// another leader epoch (C-LOAD-1, C-LOAD-2).
+    pub fn on_elected(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        partition: i32,
+        coordinator_epoch: CoordinatorEpoch,
+    ) {
+        self.elected(cx, partition, coordinator_epoch);
+    }
 
-    /// It is leader no more; without an epoch the replica was removed (C-RES-1).
+    /// The broker leads the partition no more, by the leader epoch given; without one its replica
+    /// was removed (C-RES-1).
     pub fn on_resigned(
         &mut self,
-        _cx: &mut Ctx<'_>,
-        _partition: i32,
-        _epoch: Option<CoordinatorEpoch>,
+        cx: &mut Ctx<'_>,
+        partition: i32,
+        leader_epoch: Option<CoordinatorEpoch>,
     ) {
+        self.resigned(cx, partition, leader_epoch);
     }
 
-    /// The log was read: its records from start to `log_end_offset`, in order, and the high
-    /// watermark by now.
+    /// A log was read: its records in order from the log start to `log_end_offset`, and the high
+    /// watermark by now. Ignored if the broker has resigned meanwhile.
     pub fn on_loaded<'r>(
         &mut self,
-        _cx: &mut Ctx<'_>,
-        _partition: i32,
-        _coordinator_epoch: CoordinatorEpoch,
-        _records: impl IntoIterator<Item = &'r TransactionLogRecord>,
-        _log_end_offset: i64,
-        _high_watermark: i64,
+        cx: &mut Ctx<'_>,
+        partition: i32,
+        coordinator_epoch: CoordinatorEpoch,
+        records: impl IntoIterator<Item = &'r TransactionLogRecord>,
+        log_end_offset: i64,
+        high_watermark: i64,
     ) {
+        self.loaded(cx, partition, coordinator_epoch, records, log_end_offset, high_watermark);
+        self.run_marker_sender(cx);
     }
 
-    /// The high watermark of a led partition of `__transaction_state` has moved.
-    pub fn on_high_watermark(&mut self, _cx: &mut Ctx<'_>, _partition: i32, _high_watermark: i64) {}
+    /// The high watermark of a partition of `__transaction_state` that the broker leads has moved.
+    /// Only needed while [`Self::awaits_high_watermark`] says so; more calls do no harm.
+    pub fn on_high_watermark(&mut self, cx: &mut Ctx<'_>, partition: i32, high_watermark: i64) {
+        if self.awaits_high_watermark() {
+            self.high_watermark_moved(cx, partition, high_watermark);
+            self.run_marker_sender(cx);
+        }
+    }
 
-    /// One of InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, DescribeTransactions and
-    /// ListTransactions.
-    pub fn handle_request(&mut self, _cx: &mut Ctx<'_>, _to: ReplyTo, _request: Request) {}
+    /// A load waits for its high watermark (the repair of H-2), or is being read.
+    #[inline]
+    #[must_use]
+    pub fn awaits_high_watermark(&self) -> bool {
+        !self.state_manager.loading_partitions.is_empty()
+    }
 
-    /// An append ended; `NONE` means replicated.
-    pub fn on_append_result(&mut self, _cx: &mut Ctx<'_>, _id: AppendId, _error: ErrorCode) {}
+    /// Handles InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, DescribeTransactions,
+    /// ListTransactions or FindCoordinator.
+    ///
+    /// # Panics
+    /// On any other request.
+    pub fn handle_request(&mut self, cx: &mut Ctx<'_>, to: ReplyTo, request: Request) {
+        match request {
+            Request::InitProducerId(request) => self.handle_init_producer_id(cx, to, &request),
+            Request::AddPartitionsToTxn(request) => {
+                self.handle_add_partitions_to_txn(cx, to, request);
+            }
+            Request::AddOffsetsToTxn(request) => self.handle_add_offsets_to_txn(cx, to, &request),
+            Request::EndTxn(request) => self.handle_end_txn(cx, to, &request),
+            Request::DescribeTransactions(request) => {
+                let response = self.handle_describe_transactions(cx, request);
+                cx.reply(to, response);
+            }
+            Request::ListTransactions(request) => {
+                let response = self.handle_list_transactions(cx, &request);
+                cx.reply(to, response);
+            }
+            Request::FindCoordinator(request) => {
+                let response = self.find_coordinator(cx, request);
+                cx.reply(to, response);
+            }
+            other => panic!("{} is no request to a coordinator", other.api().name()),
+        }
+        self.run_marker_sender(cx);
+    }
+
+    /// An append ended with the log's own error; `NONE` means that it is replicated.
+    ///
+    /// # Panics
+    /// If no such append is under way.
+    pub fn on_append_result(&mut self, cx: &mut Ctx<'_>, id: AppendId, error: ErrorCode) {
+        self.handle_append_result(cx, id, error);
+        self.run_marker_sender(cx);
+    }
 
     /// The answer to markers; `None` if the connection broke or the time ran out.
+    ///
+    /// # Panics
+    /// If no such request is open at `broker`.
     pub fn on_marker_response(
         &mut self,
-        _cx: &mut Ctx<'_>,
-        _broker: BrokerId,
-        _correlation: u32,
-        _response: Option<&WriteTxnMarkersResponse>,
+        cx: &mut Ctx<'_>,
+        broker: BrokerId,
+        correlation: u32,
+        response: Option<&WriteTxnMarkersResponse>,
     ) {
+        self.handle_marker_response(cx, broker, correlation, response);
+        self.run_marker_sender(cx);
     }
 
-    /// The controller's answer; `None` if the channel gave up.
+    /// The controller's answer; `None` if the channel gave up after 60 s (C-PID-4).
     pub fn on_producer_ids(
         &mut self,
-        _cx: &mut Ctx<'_>,
-        _response: Option<&AllocateProducerIdsResponse>,
+        cx: &mut Ctx<'_>,
+        response: Option<&AllocateProducerIdsResponse>,
     ) {
+        self.producer_id_manager.handle_response(cx, response);
     }
 
-    /// The metadata image has changed.
-    pub fn on_metadata(&mut self, _cx: &mut Ctx<'_>) {}
+    /// The broker's metadata image has changed.
+    pub fn on_metadata(&mut self, cx: &mut Ctx<'_>) {
+        self.requeue_unknown(cx);
+        self.run_marker_sender(cx);
+    }
 
     /// A timer has run out.
-    pub fn on_timer(&mut self, _cx: &mut Ctx<'_>, _timer: CoordinatorTimer) {}
-
-    /// Answers FindCoordinator from the broker's metadata (C-PART-5).
-    pub fn find_coordinator(
-        &self,
-        _cx: &mut Ctx<'_>,
-        _request: FindCoordinatorRequest,
-    ) -> FindCoordinatorResponse {
-        let _ = self.broker;
-        FindCoordinatorResponse { error: ErrorCode::CoordinatorNotAvailable, node: None }
+    pub fn on_timer(&mut self, cx: &mut Ctx<'_>, timer: CoordinatorTimer) {
+        match timer {
+            CoordinatorTimer::AbortTimedOutTransactions => self.abort_timed_out_transactions(cx),
+            CoordinatorTimer::RemoveExpiredTransactionalIds => {
+                self.remove_expired_transactional_ids(cx);
+            }
+            CoordinatorTimer::MarkerSender => self.channel_manager.timer_fired(),
+        }
+        self.run_marker_sender(cx);
     }
 
-    /// Every transactional id that is owned.
+    /// Answers FindCoordinator, for transactional ids and groups, from the broker's metadata
+    /// (C-PART-5).
+    pub fn find_coordinator(
+        &self,
+        cx: &mut Ctx<'_>,
+        request: FindCoordinatorRequest,
+    ) -> FindCoordinatorResponse {
+        find_coordinator::find_coordinator(cx, request)
+    }
+
+    /// Every transactional id that is owned, by partition and id.
     #[must_use]
     pub fn dump(&self) -> Vec<TransactionDump> {
-        Vec::new()
+        let entries = self.state_manager.transaction_metadata_cache.values();
+        entries
+            .flat_map(|entry| {
+                let metadata = entry.metadata_per_transactional_id.iter();
+                metadata.map(|(&id, metadata)| self.dump_of(entry.coordinator_epoch, id, metadata))
+            })
+            .collect()
+    }
+
+    fn dump_of(
+        &self,
+        coordinator_epoch: CoordinatorEpoch,
+        transactional_id: TransactionalId,
+        metadata: &TransactionMetadata,
+    ) -> TransactionDump {
+        TransactionDump {
+            broker: self.broker,
+            coordinator_epoch,
+            transactional_id,
+            producer_id: metadata.producer_id,
+            producer_epoch: metadata.producer_epoch,
+            transaction_timeout_ms: metadata.transaction_timeout_ms,
+            state: metadata.state,
+            pending_state: metadata.pending_state,
+            partitions: metadata.topic_partitions.clone(),
+        }
     }
 }
