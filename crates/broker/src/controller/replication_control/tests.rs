@@ -69,28 +69,19 @@ fn outcome(next: &PartitionRegistration) -> Outcome {
     (leader, state.isr.clone(), state.elr.clone(), state.leader_epoch.0 - 5)
 }
 
+type Row = (&'static str, Before, Change, After);
+
+fn check(rows: &[Row]) {
+    for (about, (leader, isr, elr), change, (to_leader, to_isr, to_elr, epochs)) in rows {
+        let next = build(&partition(*leader, isr, elr), change).expect(about);
+        assert_eq!(outcome(&next), (*to_leader, ids(to_isr), ids(to_elr), *epochs), "{about}");
+        assert_eq!(next.metadata.partition_epoch, 10, "{about}");
+    }
+}
+
 #[test]
-fn elections_and_eligible_leader_replicas() {
-    use Election::{Online, Preferred, Unclean};
-    let rows: &[(&str, Before, Change, After)] = &[
-        (
-            "L-ISR-4: the first live replica of the ISR follows the leader, one epoch up",
-            (1, &[1, 2, 3], &[]),
-            Change { live: &[2, 3], target_isr: &[2, 3], ..KEEP_3 },
-            (2, &[2, 3], &[], 1),
-        ),
-        (
-            "L-ISR-4: the leader in office stays when another replica leaves",
-            (2, &[1, 2, 3], &[]),
-            Change { live: &[2, 3], target_isr: &[2, 3], ..KEEP_3 },
-            (2, &[2, 3], &[], 0),
-        ),
-        (
-            "L-ISR-4: the preferred replica is elected when asked for",
-            (2, &[1, 2, 3], &[]),
-            Change { election: Preferred, ..KEEP_3 },
-            (1, &[1, 2, 3], &[], 1),
-        ),
+fn leaving_and_returning_replicas_l_isr_5() {
+    check(&[
         (
             "L-ISR-5: below the minimum, who leaves is eligible",
             (1, &[1, 3], &[]),
@@ -120,6 +111,31 @@ fn elections_and_eligible_leader_replicas() {
             (0, &[], &[1, 2]),
             Change { live: &[3], target_isr: &[], unclean_shutdown: Some(2), ..KEEP_3 },
             (0, &[], &[1], 0),
+        ),
+    ]);
+}
+
+#[test]
+fn elections_l_isr_4_l_isr_6_l_fo_5_c_part_6() {
+    use Election::{Online, Preferred, Unclean};
+    check(&[
+        (
+            "L-ISR-4: the first live replica of the ISR follows the leader, one epoch up",
+            (1, &[1, 2, 3], &[]),
+            Change { live: &[2, 3], target_isr: &[2, 3], ..KEEP_3 },
+            (2, &[2, 3], &[], 1),
+        ),
+        (
+            "L-ISR-4: the leader in office stays when another replica leaves",
+            (2, &[1, 2, 3], &[]),
+            Change { live: &[2, 3], target_isr: &[2, 3], ..KEEP_3 },
+            (2, &[2, 3], &[], 0),
+        ),
+        (
+            "L-ISR-4: the preferred replica is elected when asked for",
+            (2, &[1, 2, 3], &[]),
+            Change { election: Preferred, ..KEEP_3 },
+            (1, &[1, 2, 3], &[], 1),
         ),
         (
             "L-ISR-6: an eligible replica is elected cleanly when the ISR is empty",
@@ -157,12 +173,7 @@ fn elections_and_eligible_leader_replicas() {
             Change { live: &[1], target_isr: &[], min: 1, election: Online, ..KEEP_3 },
             (1, &[1], &[], 1),
         ),
-    ];
-    for (about, (leader, isr, elr), change, (to_leader, to_isr, to_elr, epochs)) in rows {
-        let next = build(&partition(*leader, isr, elr), change).expect(about);
-        assert_eq!(outcome(&next), (*to_leader, ids(to_isr), ids(to_elr), *epochs), "{about}");
-        assert_eq!(next.metadata.partition_epoch, 10, "{about}");
-    }
+    ]);
 }
 
 #[test]
