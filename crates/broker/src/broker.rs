@@ -1,0 +1,414 @@
+//! The broker: one actor, put together from its parts.
+//!
+//! Kafka counterpart: `BrokerServer`. Invariant: what survives a crash is the logs alone; all the
+//! rest is a [`Process`] that is built anew.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use eosim_actor::{Actor, Correlation, CrashKind, Cx, Event, RequestToken, TimerKey};
+use eosim_types::message::{Message, Request, Response};
+use eosim_types::metadata::MetadataImage;
+use eosim_types::observation::Observed;
+use eosim_types::{Topic, TopicPartition};
+
+use crate::io::{Io, Outbox};
+use crate::kafka_apis;
+use crate::lifecycle::{BrokerLifecycleManager, HeartbeatOutcome};
+use crate::log_manager::LogManager;
+use crate::metadata_loader::{MetadataLoader, newer_image};
+use crate::network::{Call, NetworkClient};
+use crate::replica_manager::ReplicaManager;
+use crate::spec::BrokerSpec;
+use crate::timers::{Timer, Timers};
+use crate::transaction_coordinator::TransactionCoordinatorService;
+
+/// Everything that dies with the process.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Process {
+    /// The metadata applied last.
+    image: Arc<MetadataImage>,
+    network: NetworkClient,
+    timers: Timers,
+    lifecycle: BrokerLifecycleManager,
+    metadata_loader: MetadataLoader,
+    replica_manager: ReplicaManager,
+    transaction_coordinator: TransactionCoordinatorService,
+    /// Requests that came before the first metadata.
+    backlog: Vec<(RequestToken, Request)>,
+}
+
+/// The parts of a running broker, without its surroundings.
+pub(crate) struct Parts<'a> {
+    pub(crate) lifecycle: &'a mut BrokerLifecycleManager,
+    pub(crate) metadata_loader: &'a mut MetadataLoader,
+    pub(crate) replica_manager: &'a mut ReplicaManager,
+    pub(crate) transaction_coordinator: &'a mut TransactionCoordinatorService,
+    pub(crate) log_manager: &'a mut LogManager,
+}
+
+/// A broker.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Broker {
+    spec: Arc<BrokerSpec>,
+    initial_image: Arc<MetadataImage>,
+    /// How many times the process has begun.
+    lives: u64,
+    log_manager: LogManager,
+    process: Process,
+}
+
+impl Process {
+    fn new(spec: &BrokerSpec) -> Self {
+        Self {
+            image: Arc::default(),
+            network: NetworkClient::default(),
+            timers: Timers::default(),
+            lifecycle: BrokerLifecycleManager::new(0),
+            metadata_loader: MetadataLoader::default(),
+            replica_manager: ReplicaManager::default(),
+            transaction_coordinator: TransactionCoordinatorService::new(spec.id),
+            backlog: Vec::new(),
+        }
+    }
+
+    /// Forgets everything; the coordinator's memory is kept.
+    fn reset(&mut self) {
+        self.image = Arc::default();
+        self.network = NetworkClient::default();
+        self.timers = Timers::default();
+        self.lifecycle = BrokerLifecycleManager::new(0);
+        self.metadata_loader = MetadataLoader::default();
+        self.replica_manager = ReplicaManager::default();
+        self.transaction_coordinator.reset();
+        self.backlog.clear();
+    }
+}
+
+impl Broker {
+    /// A broker that will take the roles of `initial_image` when the run begins, without having to
+    /// register.
+    #[must_use]
+    pub fn new(spec: Arc<BrokerSpec>, initial_image: Arc<MetadataImage>) -> Self {
+        let process = Process::new(&spec);
+        Self { spec, initial_image, lives: 0, log_manager: LogManager::default(), process }
+    }
+
+    /// Back to the begin of a run, with empty logs; memory is kept.
+    pub fn reset(&mut self) {
+        self.take_logs_back();
+        self.log_manager.reset();
+        self.process.reset();
+        self.lives = 0;
+    }
+
+    /// Its fixed facts.
+    #[must_use]
+    pub fn spec(&self) -> &BrokerSpec {
+        &self.spec
+    }
+
+    /// The metadata that it has applied.
+    #[must_use]
+    pub fn image(&self) -> &Arc<MetadataImage> {
+        &self.process.image
+    }
+
+    pub(crate) fn replica_manager(&self) -> &ReplicaManager {
+        &self.process.replica_manager
+    }
+
+    pub(crate) fn transaction_coordinator(&self) -> &TransactionCoordinatorService {
+        &self.process.transaction_coordinator
+    }
+
+    pub(crate) fn log_manager(&self) -> &LogManager {
+        &self.log_manager
+    }
+
+    fn take_logs_back(&mut self) {
+        let partitions = core::mem::take(&mut self.process.replica_manager.partitions);
+        for (tp, partition) in partitions {
+            self.log_manager.put(tp, partition.log);
+        }
+    }
+
+    fn split<'a>(&'a mut self, cx: &'a mut Cx<'_>, out: &'a mut Outbox) -> (Io<'a>, Parts<'a>) {
+        let process = &mut self.process;
+        let io = Io {
+            env: cx.env.reborrow(),
+            out,
+            network: &mut process.network,
+            timers: &mut process.timers,
+            image: &process.image,
+            broker_epoch: process.lifecycle.broker_epoch,
+            spec: &self.spec,
+        };
+        let parts = Parts {
+            lifecycle: &mut process.lifecycle,
+            metadata_loader: &mut process.metadata_loader,
+            replica_manager: &mut process.replica_manager,
+            transaction_coordinator: &mut process.transaction_coordinator,
+            log_manager: &mut self.log_manager,
+        };
+        (io, parts)
+    }
+
+    fn start(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
+        self.lives += 1;
+        self.process.lifecycle = BrokerLifecycleManager::new(self.lives);
+        if self.lives == 1 {
+            return self.start_registered(cx, out);
+        }
+        let previous_broker_epoch = self.log_manager.recover(&mut cx.env);
+        let (mut io, parts) = self.split(cx, out);
+        parts.lifecycle.start(&mut io, previous_broker_epoch);
+        parts.metadata_loader.fetch(&mut io);
+    }
+
+    /// The run begins in a settled cluster: roles are taken and coordinators loaded at once.
+    fn start_registered(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
+        let registered = self.initial_image.brokers.get(&self.spec.id);
+        let broker_epoch = registered.map_or(-1, |broker| broker.broker_epoch);
+        self.process.lifecycle.broker_epoch = broker_epoch;
+        self.apply_image(cx, out, self.initial_image.clone());
+        let (mut io, parts) = self.split(cx, out);
+        parts.transaction_coordinator.run(&mut io, parts.replica_manager);
+        parts.transaction_coordinator.load_all(&mut io, parts.replica_manager);
+        parts.lifecycle.start_registered(&mut io, broker_epoch);
+        parts.metadata_loader.fetch(&mut io);
+    }
+
+    /// Takes over newer metadata: first replicas, then coordinators (C-LOAD-1).
+    fn apply_image(&mut self, cx: &mut Cx<'_>, out: &mut Outbox, image: Arc<MetadataImage>) {
+        let before = core::mem::replace(&mut self.process.image, image);
+        let (mut io, parts) = self.split(cx, out);
+        let changes = parts.replica_manager.apply_image(&mut io, &before, parts.log_manager);
+        let coordinator = parts.transaction_coordinator;
+        if before.version == 0 {
+            parts.replica_manager.start_maintenance(&mut io);
+            coordinator.start(&mut io);
+        }
+        for (tp, change) in changes {
+            if tp.topic == Topic::TRANSACTION_STATE {
+                coordinator.on_leadership_change(&mut io, tp.partition, change);
+            }
+        }
+        coordinator.on_metadata(&mut io);
+        parts.lifecycle.metadata_applied(&mut io);
+        for (token, request) in core::mem::take(&mut self.process.backlog) {
+            self.on_request(cx, out, token, request);
+        }
+    }
+
+    fn on_request(
+        &mut self,
+        cx: &mut Cx<'_>,
+        out: &mut Outbox,
+        token: RequestToken,
+        request: Request,
+    ) {
+        if self.process.image.version == 0 {
+            return self.process.backlog.push((token, request));
+        }
+        let (mut io, mut parts) = self.split(cx, out);
+        kafka_apis::handle(&mut io, &mut parts, token, request);
+    }
+
+    fn on_response(
+        &mut self,
+        cx: &mut Cx<'_>,
+        out: &mut Outbox,
+        correlation: Correlation,
+        response: Response,
+    ) {
+        let Some(call) = self.process.network.close(correlation) else { return };
+        if let Response::FetchMetadata(response) = response {
+            if let Some(image) = newer_image(&self.process.image, response) {
+                self.apply_image(cx, out, image);
+            }
+            let (mut io, parts) = self.split(cx, out);
+            return parts.metadata_loader.fetch(&mut io);
+        }
+        let (mut io, mut parts) = self.split(cx, out);
+        let outcome = parts.on_response(&mut io, call, response);
+        if outcome == HeartbeatOutcome::ShutDown {
+            self.shut_down(cx, out);
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Cx<'_>, out: &mut Outbox, key: TimerKey) {
+        let timer = self.process.timers.fired(key);
+        let (mut io, mut parts) = self.split(cx, out);
+        match timer {
+            None => parts.transaction_coordinator.on_timer(&mut io, key),
+            Some(timer) => parts.on_timer(&mut io, timer),
+        }
+    }
+
+    /// Logs are closed in good order, and the process ends.
+    fn shut_down(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
+        self.take_logs_back();
+        self.log_manager.close(&mut cx.env, self.process.lifecycle.broker_epoch);
+        out.exit();
+    }
+
+    /// Lets everything follow that the event has set off.
+    fn settle(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
+        let (mut io, mut parts) = self.split(cx, out);
+        loop {
+            let mut progress = false;
+            while let Some(tp) = parts.replica_manager.take_change() {
+                parts.on_change(&mut io, tp);
+                progress = true;
+            }
+            progress |= parts.replica_manager.continue_verified(&mut io);
+            progress |= parts.transaction_coordinator.run(&mut io, parts.replica_manager);
+            if !progress {
+                return;
+            }
+        }
+    }
+}
+
+impl Parts<'_> {
+    fn on_change(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
+        self.replica_manager.try_complete_actions(io, tp);
+        if tp.topic == Topic::TRANSACTION_STATE
+            && let Some(partition) = self.replica_manager.partitions.get(&tp)
+            && partition.is_leader()
+        {
+            let high_watermark = partition.log.high_watermark();
+            self.transaction_coordinator.on_log_change(io, tp.partition, high_watermark);
+        }
+    }
+
+    fn on_response(&mut self, io: &mut Io<'_>, call: Call, response: Response) -> HeartbeatOutcome {
+        match (call, response) {
+            (Call::ReplicaFetch { leader }, Response::Fetch(response)) => {
+                self.replica_manager.on_fetch_response(io, leader, response);
+            }
+            (Call::LeaderOffset { leader, which, .. }, Response::ListOffsets(response)) => {
+                self.replica_manager.on_leader_offset(io, leader, which, response);
+            }
+            (Call::AddPartitionsToTxn { node }, Response::AddPartitionsToTxn(response)) => {
+                let manager = &mut self.replica_manager.add_partitions_to_txn_manager;
+                manager.on_response(io, node, &response);
+            }
+            (
+                Call::WriteTxnMarkers { broker, correlation },
+                Response::WriteTxnMarkers(response),
+            ) => {
+                let coordinator = &mut self.transaction_coordinator;
+                coordinator.on_marker_response(io, broker, correlation, Some(&response));
+            }
+            (Call::AlterPartition { .. }, Response::AlterPartition(response)) => {
+                self.replica_manager.on_alter_partition(io, response);
+            }
+            (Call::AllocateProducerIds, response) => {
+                self.transaction_coordinator.on_producer_ids(io, Some(&response));
+            }
+            (Call::BrokerRegistration, Response::BrokerRegistration(response)) => {
+                self.lifecycle.on_registration(io, response);
+            }
+            (Call::BrokerHeartbeat, Response::BrokerHeartbeat(response)) => {
+                return self.lifecycle.on_heartbeat(io, response);
+            }
+            (call, response) => panic!("{} answers {call:?}", response.api().name()),
+        }
+        HeartbeatOutcome::Continue
+    }
+
+    fn on_disconnected(&mut self, io: &mut Io<'_>, call: Call) {
+        match call {
+            Call::ReplicaFetch { leader } => {
+                self.replica_manager.on_fetch_disconnected(io, leader);
+            }
+            Call::LeaderOffset { leader, partition, .. } => {
+                self.replica_manager.delay_partition(io, leader, partition);
+            }
+            Call::AddPartitionsToTxn { node } => {
+                let manager = &mut self.replica_manager.add_partitions_to_txn_manager;
+                manager.on_disconnected(io, node);
+            }
+            Call::WriteTxnMarkers { broker, correlation } => {
+                let coordinator = &mut self.transaction_coordinator;
+                coordinator.on_marker_response(io, broker, correlation, None);
+            }
+            Call::AllocateProducerIds => self.transaction_coordinator.on_producer_ids(io, None),
+            Call::AlterPartition { partition } => {
+                self.replica_manager.retry_alter_partition(io, partition);
+            }
+            Call::BrokerRegistration | Call::BrokerHeartbeat => self.lifecycle.on_disconnected(io),
+            Call::FetchMetadata => self.metadata_loader.on_disconnected(io),
+        }
+    }
+
+    fn on_timer(&mut self, io: &mut Io<'_>, timer: Timer) {
+        let replicas = &mut *self.replica_manager;
+        match timer {
+            Timer::Lifecycle => {
+                self.lifecycle.on_timer(io);
+                self.metadata_loader.on_timer(io);
+            }
+            Timer::Purgatory => replicas.expire_operations(io),
+            Timer::ReplicaFetcher => replicas.send_fetches(io),
+            Timer::Maintenance => replicas.run_maintenance(io),
+            Timer::Verification => replicas.retry_verifications(io),
+            Timer::RequestTimeout => self.expire_requests(io),
+            Timer::AlterPartition => replicas.resend_alter_partitions(io),
+            Timer::TransactionStateLoad => self.transaction_coordinator.run_loads(io, replicas),
+        }
+    }
+
+    /// Gives up on requests that nobody answers: closes their connections.
+    fn expire_requests(&mut self, io: &mut Io<'_>) {
+        while let Some((to, lane, calls)) = io.network.expire(io.env.now) {
+            io.out.close(to, lane);
+            for call in calls {
+                self.on_disconnected(io, call);
+            }
+        }
+        if let Some(at) = io.network.next_deadline() {
+            io.wake_at(Timer::RequestTimeout, at);
+        }
+    }
+}
+
+impl Actor for Broker {
+    type Message = Message;
+    type Observation = Observed;
+
+    fn step(&mut self, cx: &mut Cx<'_>, event: Event<Message>, out: &mut Outbox) {
+        match event {
+            Event::Started => self.start(cx, out),
+            Event::Request { token, message: Message::Request(request), .. } => {
+                self.on_request(cx, out, token, request);
+            }
+            Event::Response { correlation, message: Message::Response(response) } => {
+                self.on_response(cx, out, correlation, response);
+            }
+            Event::Disconnected { correlation } => {
+                if let Some(call) = self.process.network.close(correlation) {
+                    let (mut io, mut parts) = self.split(cx, out);
+                    parts.on_disconnected(&mut io, call);
+                }
+            }
+            Event::Timer(key) => self.on_timer(cx, out, key),
+            Event::StopRequested => {
+                let (mut io, parts) = self.split(cx, out);
+                parts.lifecycle.begin_controlled_shutdown(&mut io);
+            }
+            Event::Request { message, .. } | Event::Response { message, .. } => {
+                panic!("{} travels the wrong way", message.api().name());
+            }
+        }
+        self.settle(cx, out);
+    }
+
+    fn crash(&mut self, kind: CrashKind) {
+        self.take_logs_back();
+        self.log_manager.crash(kind);
+        self.process.reset();
+    }
+}

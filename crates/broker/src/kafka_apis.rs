@@ -1,0 +1,74 @@
+//! Requests go to the part of the broker that answers them.
+//!
+//! Kafka counterpart: `KafkaApis`.
+
+use eosim_actor::RequestToken;
+use eosim_types::message::{
+    CoordinatorKey, FindCoordinatorRequest, FindCoordinatorResponse, MetadataResponse, Request,
+};
+use eosim_types::{ErrorCode, GroupId, Topic, TopicPartition};
+
+use crate::broker::Parts;
+use crate::io::Io;
+
+/// Handles one request (`KafkaApis#handle`).
+///
+/// # Panics
+/// If the request is one that no broker answers.
+pub(crate) fn handle(
+    io: &mut Io<'_>,
+    parts: &mut Parts<'_>,
+    token: RequestToken,
+    request: Request,
+) {
+    let replicas = &mut *parts.replica_manager;
+    match request {
+        Request::Produce(request) => replicas.handle_produce(io, token, request),
+        Request::Fetch(request) => replicas.handle_fetch(io, token, request),
+        Request::ListOffsets(request) => replicas.handle_list_offsets(io, token, request),
+        Request::OffsetForLeaderEpoch(request) => {
+            replicas.handle_offset_for_leader_epoch(io, token, request);
+        }
+        Request::DescribeProducers(request) => {
+            replicas.handle_describe_producers(io, token, request);
+        }
+        Request::DeleteRecords(request) => replicas.handle_delete_records(io, token, request),
+        Request::WriteTxnMarkers(request) => replicas.handle_write_txn_markers(io, token, request),
+        Request::Metadata(_) => io.respond(token, MetadataResponse { image: io.image.clone() }),
+        Request::FindCoordinator(request) => find_coordinator(io, parts, token, request),
+        Request::InitProducerId(_)
+        | Request::AddPartitionsToTxn(_)
+        | Request::AddOffsetsToTxn(_)
+        | Request::EndTxn(_)
+        | Request::DescribeTransactions(_)
+        | Request::ListTransactions(_) => {
+            parts.transaction_coordinator.handle_request(io, token, request);
+        }
+        other => panic!("a broker does not answer {}", other.api().name()),
+    }
+}
+
+/// Answered from this broker's own metadata, which may be stale (C-PART-5).
+fn find_coordinator(
+    io: &mut Io<'_>,
+    parts: &mut Parts<'_>,
+    token: RequestToken,
+    request: FindCoordinatorRequest,
+) {
+    let response = match request.key {
+        CoordinatorKey::Transaction(_) => {
+            parts.transaction_coordinator.find_coordinator(io, request)
+        }
+        CoordinatorKey::Group(group) => find_group_coordinator(io, group),
+    };
+    io.respond(token, response);
+}
+
+fn find_group_coordinator(io: &Io<'_>, group: GroupId) -> FindCoordinatorResponse {
+    let count = io.image.partition_count(Topic::CONSUMER_OFFSETS);
+    let partition = || io.spec.names.group_partition(group, count);
+    let leader = || io.image.leader(TopicPartition::new(Topic::CONSUMER_OFFSETS, partition()));
+    let node = (count > 0).then(leader).flatten().filter(|&leader| io.image.is_alive(leader));
+    let error = if node.is_some() { ErrorCode::None } else { ErrorCode::CoordinatorNotAvailable };
+    FindCoordinatorResponse { error, node }
+}

@@ -1,0 +1,251 @@
+//! Appends at the leader, and the wait for replicas.
+//!
+//! Kafka counterpart: `ReplicaManager#appendRecords`, `#appendToLocalLog`,
+//! `Partition#appendRecordsToLeader`, `DelayedProduce`. Invariant: every append is answered once.
+
+use alloc::vec::Vec;
+
+use eosim_storage::{AppendOrigin, LogAppendInfo, VerificationGuard};
+use eosim_types::message::{ProducePartitionResponse, ProduceResponse};
+use eosim_types::record::RecordBatch;
+use eosim_types::version::TransactionVersion;
+use eosim_types::{Duration, ErrorCode, TopicPartition, rule};
+
+use super::ReplicaManager;
+use super::delayed_operation::{Appender, DelayedProduce, OperationId};
+use super::partition::{Partition, Role};
+use crate::io::Io;
+
+/// How a batch is appended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct AppendOptions {
+    /// Who made the batch (L-REC-7).
+    pub(crate) origin: AppendOrigin,
+    /// 0, 1 or -1 (all).
+    pub(crate) acks: i16,
+    /// May it go to an internal topic?
+    pub(crate) internal_topics_allowed: bool,
+    /// What the verification stage gave.
+    pub(crate) verification_guard: VerificationGuard,
+    /// The version that a marker carries (L-MRK-2).
+    pub(crate) transaction_version: Option<TransactionVersion>,
+}
+
+/// Why an append was refused, and where the log begins if that is known (L-PIPE-5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct AppendRefused {
+    /// The reason.
+    pub(crate) error: ErrorCode,
+    /// -1 if not known.
+    pub(crate) log_start_offset: i64,
+}
+
+impl From<ErrorCode> for AppendRefused {
+    fn from(error: ErrorCode) -> Self {
+        Self { error, log_start_offset: -1 }
+    }
+}
+
+/// One append with its outcome.
+pub(crate) type AppendResult = Result<LogAppendInfo, AppendRefused>;
+
+impl ReplicaManager {
+    /// One batch into one local log (L-PIPE-4).
+    pub(crate) fn append_to_local_log(
+        &mut self,
+        io: &mut Io<'_>,
+        tp: TopicPartition,
+        batch: RecordBatch,
+        options: AppendOptions,
+    ) -> AppendResult {
+        rule!(io.env, "L-PIPE-4");
+        rule!(io.env, "L-REC-8");
+        if !matches!(options.acks, -1..=1) {
+            return Err(ErrorCode::InvalidRequiredAcks.into());
+        }
+        if tp.topic.is_internal() && !options.internal_topics_allowed {
+            return Err(ErrorCode::InvalidTopicException.into());
+        }
+        let partition = self.hosted_mut(io, tp)?;
+        let info = partition.append_records_to_leader(io, batch, options)?;
+        partition.maybe_increment_leader_high_watermark(io);
+        self.note_change(tp);
+        Ok(info)
+    }
+
+    /// Waits until the high watermark has passed everything that was appended (L-PIPE-6).
+    pub(crate) fn await_replication(
+        &mut self,
+        io: &mut Io<'_>,
+        appender: Appender,
+        timeout: Duration,
+        results: Vec<(TopicPartition, AppendResult)>,
+    ) {
+        let id = self.purgatory.next_id();
+        let mut waiting = Vec::new();
+        for (tp, result) in &results {
+            let (Ok(info), Some(partition)) = (result, self.partitions.get_mut(tp)) else {
+                continue;
+            };
+            rule!(io.env, "L-DUP-4");
+            partition.watchers.push((info.last_offset + 1, id));
+            waiting.push(*tp);
+            self.note_change(*tp);
+        }
+        let responses = results.into_iter().map(|(tp, result)| response_of(tp, result)).collect();
+        let deadline = io.now() + timeout;
+        let delayed = DelayedProduce { appender, deadline, waiting, responses };
+        if delayed.waiting.is_empty() {
+            return self.finish_append(io, delayed);
+        }
+        self.purgatory.produces.insert(id, delayed);
+        io.wake_at(crate::timers::Timer::Purgatory, deadline);
+    }
+
+    /// Decides the parked appends of `tp` that can be decided (`DelayedProduce#tryComplete`).
+    pub(crate) fn complete_produces(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
+        let Some(partition) = self.partitions.get_mut(&tp) else { return };
+        if partition.watchers.is_empty() {
+            return;
+        }
+        let (due, error) = partition.take_due_watchers(io);
+        for id in due {
+            self.decide_append(io, id, tp, error);
+        }
+    }
+
+    pub(crate) fn decide_append(
+        &mut self,
+        io: &mut Io<'_>,
+        id: OperationId,
+        tp: TopicPartition,
+        error: ErrorCode,
+    ) {
+        let Some(delayed) = self.purgatory.produces.get_mut(&id) else { return };
+        delayed.decide(tp, error);
+        if delayed.waiting.is_empty()
+            && let Some(delayed) = self.purgatory.produces.remove(&id)
+        {
+            self.finish_append(io, delayed);
+        }
+    }
+
+    /// The deadline has passed: what is undecided stays unknown (L-ACK-3, L-ACK-4).
+    pub(crate) fn expire_produce(&mut self, io: &mut Io<'_>, id: OperationId) {
+        let Some(mut delayed) = self.purgatory.produces.remove(&id) else { return };
+        rule!(io.env, "L-ACK-4");
+        for tp in core::mem::take(&mut delayed.waiting) {
+            delayed.decide(tp, ErrorCode::RequestTimedOut);
+            if let Some(partition) = self.partitions.get_mut(&tp) {
+                partition.watchers.retain(|(_, watcher)| *watcher != id);
+            }
+        }
+        self.finish_append(io, delayed);
+    }
+
+    fn finish_append(&mut self, io: &mut Io<'_>, delayed: DelayedProduce) {
+        let DelayedProduce { appender, responses, .. } = delayed;
+        match appender {
+            Appender::Produce(token) => {
+                io.respond(token, ProduceResponse { partitions: responses })
+            }
+            Appender::Markers { request, producer_id } => {
+                let errors = responses.iter().map(|r| (r.partition, r.error)).collect();
+                self.marker_written(io, request, producer_id, errors);
+            }
+            Appender::TransactionLog(id) => {
+                let error = responses.first().map_or(ErrorCode::None, |response| response.error);
+                self.finished_appends.push((id, error));
+            }
+        }
+    }
+}
+
+impl Partition {
+    /// `Partition#appendRecordsToLeader`.
+    fn append_records_to_leader(
+        &mut self,
+        io: &mut Io<'_>,
+        batch: RecordBatch,
+        options: AppendOptions,
+    ) -> AppendResult {
+        let committed = self.leadership()?.isr.committed.len();
+        let refused = |error, log_start_offset| Err(AppendRefused { error, log_start_offset });
+        if options.acks == -1 && committed < self.effective_min_isr(io) {
+            rule!(io.env, "L-ACK-2");
+            return refused(ErrorCode::NotEnoughReplicas, self.log.log_start_offset());
+        }
+        rule!(io.env, "L-ACK-5");
+        rule!(io.env, "L-LEP-4");
+        let appended = self.log.append_as_leader(
+            &mut io.env,
+            batch,
+            self.leader_epoch,
+            options.origin,
+            options.verification_guard,
+            options.transaction_version,
+        );
+        rule!(io.env, "L-PIPE-5");
+        appended.or_else(|error| refused(error, self.log_start_offset_beside(error)))
+    }
+
+    /// Producer-state errors come with the log's start, others without (L-PIPE-5).
+    fn log_start_offset_beside(&self, error: ErrorCode) -> i64 {
+        match error {
+            ErrorCode::OutOfOrderSequenceNumber
+            | ErrorCode::InvalidProducerEpoch
+            | ErrorCode::InvalidTxnState
+            | ErrorCode::TransactionCoordinatorFenced => self.log.log_start_offset(),
+            _ => -1,
+        }
+    }
+
+    /// Takes the watchers that can be decided, and how (`checkEnoughReplicasReachOffset`).
+    fn take_due_watchers(&mut self, io: &mut Io<'_>) -> (Vec<OperationId>, ErrorCode) {
+        rule!(io.env, "L-ACK-3");
+        let min_isr = self.effective_min_isr(io);
+        let Role::Leader(leadership) = &self.role else {
+            rule!(io.env, "L-FO-4");
+            let all = self.watchers.drain(..).map(|(_, id)| id).collect();
+            return (all, ErrorCode::NotLeaderOrFollower);
+        };
+        let error = if leadership.isr.maximal_len() < min_isr {
+            ErrorCode::NotEnoughReplicasAfterAppend
+        } else {
+            ErrorCode::None
+        };
+        let high_watermark = self.log.high_watermark();
+        let mut due = Vec::new();
+        self.watchers.retain(|&(required, id)| {
+            let reached = required <= high_watermark;
+            if reached {
+                due.push(id);
+            }
+            !reached
+        });
+        (due, error)
+    }
+}
+
+/// L-PIPE-5.
+pub(crate) fn response_of(
+    partition: TopicPartition,
+    result: AppendResult,
+) -> ProducePartitionResponse {
+    match result {
+        Ok(info) => ProducePartitionResponse {
+            partition,
+            error: ErrorCode::None,
+            base_offset: info.first_offset,
+            log_append_time: info.log_append_time,
+            log_start_offset: info.log_start_offset,
+        },
+        Err(AppendRefused { error, log_start_offset }) => ProducePartitionResponse {
+            partition,
+            error,
+            base_offset: -1,
+            log_append_time: -1,
+            log_start_offset,
+        },
+    }
+}

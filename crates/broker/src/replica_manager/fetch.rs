@@ -1,0 +1,240 @@
+//! The request Fetch, of consumers and of followers.
+//!
+//! Kafka counterpart: `KafkaApis#handleFetchRequest`, `ReplicaManager#fetchMessages` and
+//! `#readFromLog`, `Partition#fetchRecords`, `DelayedFetch`. Invariants: no reader gets anything at
+//! or beyond its bound (L-FET-1); bounds in an answer are those from before the read (L-FET-4).
+
+use eosim_actor::RequestToken;
+use eosim_types::message::{
+    FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse, IsolationLevel,
+};
+use eosim_types::{Duration, ErrorCode, LeaderEpoch, TopicPartition, rule};
+
+use super::ReplicaManager;
+use super::delayed_operation::{DelayedFetch, OperationId};
+use super::partition::Partition;
+use super::replica::FollowerFetch;
+use crate::io::Io;
+use crate::timers::Timer;
+
+/// What one partition has for a reader.
+enum Readable {
+    /// So many bytes below the bound.
+    Bytes(i64),
+    /// The logs part before the offset asked for (L-FLT-2).
+    Diverging(LeaderEpoch, i64),
+}
+
+impl ReplicaManager {
+    /// Answers a fetch, or parks it.
+    pub(crate) fn handle_fetch(
+        &mut self,
+        io: &mut Io<'_>,
+        token: RequestToken,
+        request: FetchRequest,
+    ) {
+        let max_wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
+        if max_wait == Duration::ZERO || self.is_ready(io, &request) {
+            let response = self.read_from_log(io, &request);
+            io.respond(token, response);
+            return self.update_follower_fetch_states(io, &request);
+        }
+        self.update_follower_fetch_states(io, &request);
+        let deadline = io.now() + max_wait;
+        let id = self.purgatory.next_id();
+        self.purgatory.fetches.insert(id, DelayedFetch { token, request, deadline });
+        io.wake_at(Timer::Purgatory, deadline);
+    }
+
+    /// Is there anything to say already (L-FET-5, `DelayedFetch#tryComplete`)?
+    fn is_ready(&self, io: &mut Io<'_>, request: &FetchRequest) -> bool {
+        let mut missing = i64::from(request.min_bytes);
+        for read in &request.partitions {
+            match self.readable(io, request, read) {
+                Err(_) | Ok((_, Readable::Diverging(..))) => return true,
+                Ok((_, Readable::Bytes(bytes))) => missing -= bytes,
+            }
+            if missing <= 0 {
+                return true;
+            }
+        }
+        request.partitions.is_empty()
+    }
+
+    /// The checks of L-FET-2 for one partition.
+    fn readable(
+        &self,
+        io: &mut Io<'_>,
+        request: &FetchRequest,
+        read: &FetchPartition,
+    ) -> Result<(&Partition, Readable), ErrorCode> {
+        rule!(io.env, "L-FET-2");
+        let partition = self.hosted(io, read.partition)?;
+        partition.check_current_leader_epoch(io, read.current_leader_epoch)?;
+        if let Some((follower, _)) = request.replica {
+            partition.leadership()?;
+            if !partition.replicas.contains(&follower) {
+                return Err(ErrorCode::NotLeaderOrFollower);
+            }
+        }
+        if let Some((epoch, end_offset)) = partition.diverging_epoch(io, read)? {
+            return Ok((partition, Readable::Diverging(epoch, end_offset)));
+        }
+        let log = &partition.log;
+        if read.fetch_offset < log.log_start_offset() || read.fetch_offset > log.log_end_offset() {
+            return Err(ErrorCode::OffsetOutOfRange);
+        }
+        let bytes = partition.bytes_below(read.fetch_offset, partition.bound(io, request), request);
+        Ok((partition, Readable::Bytes(bytes)))
+    }
+
+    /// Reads every partition of a request (`readFromLog`).
+    fn read_from_log(&self, io: &mut Io<'_>, request: &FetchRequest) -> FetchResponse {
+        let read = |read: &FetchPartition| self.read_partition(io, request, read);
+        FetchResponse { partitions: request.partitions.iter().map(read).collect() }
+    }
+
+    fn read_partition(
+        &self,
+        io: &mut Io<'_>,
+        request: &FetchRequest,
+        read: &FetchPartition,
+    ) -> FetchPartitionResponse {
+        let (partition, readable) = match self.readable(io, request, read) {
+            Ok(found) => found,
+            Err(error) => return error_response(read.partition, error),
+        };
+        rule!(io.env, "L-FET-4");
+        let mut response = FetchPartitionResponse {
+            high_watermark: partition.log.high_watermark(),
+            last_stable_offset: partition.log.last_stable_offset(),
+            log_start_offset: partition.log.log_start_offset(),
+            ..error_response(read.partition, ErrorCode::None)
+        };
+        match readable {
+            Readable::Diverging(epoch, end) => response.diverging_epoch = Some((epoch, end)),
+            Readable::Bytes(0) => {}
+            Readable::Bytes(_) => partition.fill(io, request, read, &mut response),
+        }
+        response
+    }
+
+    /// The leader learns where its followers are (L-HW-3).
+    fn update_follower_fetch_states(&mut self, io: &mut Io<'_>, request: &FetchRequest) {
+        let Some((follower, broker_epoch)) = request.replica else { return };
+        for read in &request.partitions {
+            let Some(partition) = self.partitions.get_mut(&read.partition) else { continue };
+            if partition.diverges_or_is_fenced(io, read) {
+                continue;
+            }
+            let fetch = FollowerFetch {
+                fetch_offset: read.fetch_offset,
+                log_start_offset: read.log_start_offset,
+                broker_epoch,
+                leader_log_end_offset: partition.log.log_end_offset(),
+            };
+            if partition.update_follower_fetch_state(io, follower, fetch) {
+                partition.maybe_increment_leader_high_watermark(io);
+                self.note_change(read.partition);
+            }
+        }
+    }
+
+    /// Answers the parked fetches of `tp` that have become ready.
+    pub(crate) fn complete_fetches(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
+        for id in self.purgatory.fetches_of(tp) {
+            let ready = |fetch: &DelayedFetch| self.is_ready(io, &fetch.request);
+            if self.purgatory.fetches.get(&id).is_some_and(ready) {
+                rule!(io.env, "L-FET-5");
+                self.complete_fetch(io, id);
+            }
+        }
+    }
+
+    /// Answers a parked fetch with what there is now.
+    pub(crate) fn complete_fetch(&mut self, io: &mut Io<'_>, id: OperationId) {
+        let Some(fetch) = self.purgatory.fetches.remove(&id) else { return };
+        let response = self.read_from_log(io, &fetch.request);
+        io.respond(fetch.token, response);
+    }
+}
+
+impl Partition {
+    /// Where a reader must stop (L-FET-1).
+    fn bound(&self, io: &mut Io<'_>, request: &FetchRequest) -> i64 {
+        rule!(io.env, "L-FET-1");
+        match (request.replica, request.isolation_level) {
+            (Some(_), _) => self.log.log_end_offset(),
+            (None, IsolationLevel::ReadUncommitted) => self.log.high_watermark(),
+            (None, IsolationLevel::ReadCommitted) => self.log.last_stable_offset(),
+        }
+    }
+
+    /// L-FLT-2: does the follower's log part from this one before the offset that it asks for?
+    fn diverging_epoch(
+        &self,
+        io: &mut Io<'_>,
+        read: &FetchPartition,
+    ) -> Result<Option<(LeaderEpoch, i64)>, ErrorCode> {
+        if read.last_fetched_epoch == LeaderEpoch::NONE {
+            return Ok(None);
+        }
+        rule!(io.env, "L-FLT-2");
+        let end = self.log.end_offset_for_epoch(read.last_fetched_epoch);
+        let (epoch, end_offset) = end.ok_or(ErrorCode::OffsetOutOfRange)?;
+        let diverging = epoch < read.last_fetched_epoch || end_offset < read.fetch_offset;
+        Ok(diverging.then_some((epoch, end_offset)))
+    }
+
+    /// Such a fetch says nothing about what the follower has.
+    fn diverges_or_is_fenced(&self, io: &mut Io<'_>, read: &FetchPartition) -> bool {
+        let in_range = self.log.log_start_offset()..=self.log.log_end_offset();
+        self.check_current_leader_epoch(io, read.current_leader_epoch).is_err()
+            || !in_range.contains(&read.fetch_offset)
+            || self.diverging_epoch(io, read) != Ok(None)
+    }
+
+    /// Bytes from `fetch_offset` up to `bound`; at most what the reader waits for is counted.
+    fn bytes_below(&self, fetch_offset: i64, bound: i64, request: &FetchRequest) -> i64 {
+        if fetch_offset >= bound {
+            return 0;
+        }
+        if request.min_bytes <= 1 {
+            return 1;
+        }
+        let batches = self.log.read(fetch_offset, bound, request.partition_max_bytes);
+        batches.iter().map(|batch| i64::from(batch.size_in_bytes())).sum()
+    }
+
+    /// Whole batches, and for read_committed what among them was aborted (L-FET-3).
+    fn fill(
+        &self,
+        io: &mut Io<'_>,
+        request: &FetchRequest,
+        read: &FetchPartition,
+        response: &mut FetchPartitionResponse,
+    ) {
+        let bound = self.bound(io, request);
+        let batches = self.log.read(read.fetch_offset, bound, request.partition_max_bytes);
+        let is_consumer = request.replica.is_none();
+        if is_consumer && request.isolation_level == IsolationLevel::ReadCommitted {
+            rule!(io.env, "L-FET-3");
+            response.aborted_transactions =
+                self.log.aborted_transactions(&mut io.env, read.fetch_offset, &batches);
+        }
+        response.batches = batches;
+    }
+}
+
+fn error_response(partition: TopicPartition, error: ErrorCode) -> FetchPartitionResponse {
+    FetchPartitionResponse {
+        partition,
+        error,
+        high_watermark: -1,
+        last_stable_offset: -1,
+        log_start_offset: -1,
+        aborted_transactions: alloc::vec::Vec::new(),
+        diverging_epoch: None,
+        batches: alloc::vec::Vec::new(),
+    }
+}

@@ -1,0 +1,125 @@
+//! Everything a broker does with its replicas.
+//!
+//! Kafka counterpart: `ReplicaManager`. One file per request; the parts that several requests share
+//! are [`partition`], [`append`] and [`delayed_operation`]. Whatever may complete a parked request
+//! is noted in the action queue and looked at when the event has been handled
+//! (`DelayedActionQueue`).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use eosim_actor::RequestToken;
+use eosim_transaction_coordinator::AppendId;
+use eosim_types::{ErrorCode, Instant, TopicPartition, rule};
+
+use crate::add_partitions_to_txn_manager::{AddPartitionsToTxnManager, VerificationId};
+use crate::io::Io;
+use crate::timers::Timer;
+
+pub(crate) mod append;
+pub(crate) mod delayed_operation;
+mod delete_records;
+mod describe_producers;
+mod fetch;
+mod high_watermark;
+mod isr;
+mod list_offsets;
+mod maintenance;
+mod offset_for_leader_epoch;
+pub(crate) mod partition;
+mod produce;
+mod replica;
+mod replica_alter_partition;
+mod replica_fetcher;
+mod replica_fetcher_response;
+pub(crate) mod roles;
+mod verification;
+mod write_txn_markers;
+
+use delayed_operation::{Purgatory, expired};
+use maintenance::MaintenanceSchedule;
+use partition::Partition;
+use replica_fetcher::ReplicaFetcher;
+use verification::PendingProduce;
+use write_txn_markers::MarkerRequest;
+
+/// `ReplicaManager`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct ReplicaManager {
+    /// The replicas that this broker hosts.
+    pub(crate) partitions: BTreeMap<TopicPartition, Partition>,
+    /// Calls to transaction coordinators.
+    pub(crate) add_partitions_to_txn_manager: AddPartitionsToTxnManager,
+    /// Appends of the transaction coordinator that have ended, oldest first.
+    pub(crate) finished_appends: Vec<(AppendId, ErrorCode)>,
+    /// Partitions that have changed in this step.
+    action_queue: Vec<TopicPartition>,
+    purgatory: Purgatory,
+    verifications: BTreeMap<VerificationId, PendingProduce>,
+    next_verification: u64,
+    marker_requests: BTreeMap<RequestToken, MarkerRequest>,
+    fetchers: BTreeMap<eosim_types::BrokerId, ReplicaFetcher>,
+    alter_partition_retries: BTreeMap<TopicPartition, Instant>,
+    maintenance: MaintenanceSchedule,
+}
+
+impl ReplicaManager {
+    /// The replica of `tp` on this broker (L-PIPE-4.3, `getPartitionOrException`).
+    pub(crate) fn hosted(&self, io: &Io<'_>, tp: TopicPartition) -> Result<&Partition, ErrorCode> {
+        self.partitions.get(&tp).ok_or_else(|| not_hosted(io, tp))
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn hosted_mut(
+        &mut self,
+        io: &Io<'_>,
+        tp: TopicPartition,
+    ) -> Result<&mut Partition, ErrorCode> {
+        self.partitions.get_mut(&tp).ok_or_else(|| not_hosted(io, tp))
+    }
+
+    /// `tp` has changed: what waits for it is looked at when the event has been handled.
+    pub(crate) fn note_change(&mut self, tp: TopicPartition) {
+        if !self.action_queue.contains(&tp) {
+            self.action_queue.push(tp);
+        }
+    }
+
+    /// A partition that has changed and has not been looked at.
+    pub(crate) fn take_change(&mut self) -> Option<TopicPartition> {
+        self.action_queue.pop()
+    }
+
+    /// Completes what waits for `tp` (`DelayedActionQueue#tryCompleteActions`).
+    pub(crate) fn try_complete_actions(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
+        rule!(io.env, "L-HW-4");
+        self.complete_produces(io, tp);
+        self.complete_fetches(io, tp);
+        self.complete_deletes(io, tp);
+    }
+
+    /// Answers what has waited too long.
+    pub(crate) fn expire_operations(&mut self, io: &mut Io<'_>) {
+        let now = io.now();
+        for id in expired(&self.purgatory.produces, now, |operation| operation.deadline) {
+            self.expire_produce(io, id);
+        }
+        for id in expired(&self.purgatory.fetches, now, |operation| operation.deadline) {
+            self.complete_fetch(io, id);
+        }
+        for id in expired(&self.purgatory.deletes, now, |operation| operation.deadline) {
+            self.complete_delete(io, id, ErrorCode::RequestTimedOut);
+        }
+        if let Some(deadline) = self.purgatory.next_deadline() {
+            io.wake_at(Timer::Purgatory, deadline);
+        }
+    }
+}
+
+fn not_hosted(io: &Io<'_>, tp: TopicPartition) -> ErrorCode {
+    if io.image.partitions.contains_key(&tp) {
+        ErrorCode::NotLeaderOrFollower
+    } else {
+        ErrorCode::UnknownTopicOrPartition
+    }
+}

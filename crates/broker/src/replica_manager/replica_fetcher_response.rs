@@ -1,0 +1,204 @@
+//! Followers fetch: what becomes of the answer.
+//!
+//! Kafka counterpart: `AbstractFetcherThread#processFetchRequest`, `#truncateOnFetchResponse`,
+//! `#fetchOffsetAndTruncate`, `ReplicaFetcherThread#processPartitionData`. Invariant: an answer
+//! counts only if leader epoch and log end are still those of the question.
+
+use eosim_types::message::{
+    FetchPartition, FetchPartitionResponse, FetchResponse, ListOffsetsAsker, ListOffsetsRequest,
+    ListOffsetsResponse, ListOffsetsTimestamp,
+};
+use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, TopicPartition, rule};
+
+use super::ReplicaManager;
+use super::partition::Partition;
+use super::replica_fetcher::FetchState;
+use crate::io::Io;
+use crate::network::{Call, LeaderOffset, lane};
+use crate::timers::Timer;
+
+/// The version of ListOffsets between brokers.
+const LIST_OFFSETS_VERSION: i16 = 10;
+
+impl ReplicaManager {
+    /// The leader has answered a fetch.
+    pub(crate) fn on_fetch_response(
+        &mut self,
+        io: &mut Io<'_>,
+        leader: BrokerId,
+        response: FetchResponse,
+    ) {
+        let Some(fetcher) = self.fetchers.get_mut(&leader) else { return };
+        let asked = fetcher.in_flight.take().unwrap_or_default();
+        for answer in response.partitions {
+            let question = asked.iter().find(|question| question.partition == answer.partition);
+            if let Some(question) = question {
+                self.on_partition_data(io, leader, question, answer);
+            }
+        }
+        self.maybe_send_fetch(io, leader);
+    }
+
+    fn on_partition_data(
+        &mut self,
+        io: &mut Io<'_>,
+        leader: BrokerId,
+        question: &FetchPartition,
+        answer: FetchPartitionResponse,
+    ) {
+        let tp = answer.partition;
+        if !self.is_current(leader, question) {
+            return;
+        }
+        match answer.error {
+            ErrorCode::None => {
+                let leader_epoch = question.current_leader_epoch;
+                if self.take_partition_data(io, leader_epoch, answer).is_err() {
+                    self.set_fetch_state(leader, tp, FetchState::Stopped);
+                }
+            }
+            ErrorCode::OffsetOutOfRange => {
+                self.set_fetch_state(leader, tp, FetchState::AwaitingLeaderOffset);
+                ask_leader_offset(io, leader, tp, LeaderOffset::End, question.current_leader_epoch);
+            }
+            ErrorCode::FencedLeaderEpoch => {
+                rule!(io.env, "L-FLT-4");
+                self.set_fetch_state(leader, tp, FetchState::Stopped);
+            }
+            _ => self.delay_partition(io, leader, tp),
+        }
+    }
+
+    /// Is the question still the one that would be asked?
+    fn is_current(&self, leader: BrokerId, question: &FetchPartition) -> bool {
+        let fetched =
+            self.fetchers.get(&leader).and_then(|f| f.partitions.get(&question.partition));
+        let same_epoch = fetched.is_some_and(|fetched| {
+            fetched.leader_epoch == question.current_leader_epoch
+                && fetched.state == FetchState::Fetching
+        });
+        let replica = self.partitions.get(&question.partition);
+        same_epoch && replica.is_some_and(|r| r.log.log_end_offset() == question.fetch_offset)
+    }
+
+    fn take_partition_data(
+        &mut self,
+        io: &mut Io<'_>,
+        leader_epoch: LeaderEpoch,
+        answer: FetchPartitionResponse,
+    ) -> Result<(), ErrorCode> {
+        let tp = answer.partition;
+        self.note_change(tp);
+        let Some(partition) = self.partitions.get_mut(&tp) else { return Ok(()) };
+        if let Some((epoch, end_offset)) = answer.diverging_epoch {
+            partition.truncate_to_diverging(io, epoch, end_offset);
+            Ok(())
+        } else {
+            partition.append_records_to_follower(io, leader_epoch, &answer)
+        }
+    }
+
+    fn set_fetch_state(&mut self, leader: BrokerId, tp: TopicPartition, state: FetchState) {
+        let fetcher = self.fetchers.get_mut(&leader);
+        if let Some(fetched) = fetcher.and_then(|fetcher| fetcher.partitions.get_mut(&tp)) {
+            fetched.state = state;
+        }
+    }
+
+    /// `replica.fetch.backoff.ms` for one partition (L-FLT-4).
+    pub(crate) fn delay_partition(
+        &mut self,
+        io: &mut Io<'_>,
+        leader: BrokerId,
+        tp: TopicPartition,
+    ) {
+        rule!(io.env, "L-FLT-4");
+        let until = io.now() + io.spec.config.replica_fetch_backoff;
+        self.set_fetch_state(leader, tp, FetchState::Delayed { until });
+        io.wake_at(Timer::ReplicaFetcher, until);
+    }
+
+    /// Out of range: the leader has said where its log ends or begins (`fetchOffsetAndTruncate`).
+    pub(crate) fn on_leader_offset(
+        &mut self,
+        io: &mut Io<'_>,
+        leader: BrokerId,
+        which: LeaderOffset,
+        response: ListOffsetsResponse,
+    ) {
+        let tp = response.partition;
+        let fetched = self.fetchers.get(&leader).and_then(|f| f.partitions.get(&tp)).copied();
+        let Some(fetched) = fetched.filter(|f| f.state == FetchState::AwaitingLeaderOffset) else {
+            return;
+        };
+        let Some(partition) = self.partitions.get_mut(&tp) else { return };
+        if !response.error.is_none() {
+            return self.delay_partition(io, leader, tp);
+        }
+        let log_end_offset = partition.log.log_end_offset();
+        if which == LeaderOffset::End && response.offset >= log_end_offset {
+            return ask_leader_offset(io, leader, tp, LeaderOffset::Start, fetched.leader_epoch);
+        }
+        match which {
+            LeaderOffset::End => partition.log.truncate_to(&mut io.env, response.offset),
+            LeaderOffset::Start if response.offset > log_end_offset => {
+                rule!(io.env, "L-TRC-2");
+                partition.log.truncate_fully_and_start_at(&mut io.env, response.offset);
+            }
+            LeaderOffset::Start => {}
+        }
+        self.set_fetch_state(leader, tp, FetchState::Fetching);
+        self.maybe_send_fetch(io, leader);
+    }
+}
+
+fn ask_leader_offset(
+    io: &mut Io<'_>,
+    leader: BrokerId,
+    partition: TopicPartition,
+    which: LeaderOffset,
+    current_leader_epoch: LeaderEpoch,
+) {
+    let request = ListOffsetsRequest {
+        version: LIST_OFFSETS_VERSION,
+        asker: ListOffsetsAsker::Debug,
+        partition,
+        current_leader_epoch,
+        timestamp: match which {
+            LeaderOffset::End => ListOffsetsTimestamp::Latest,
+            LeaderOffset::Start => ListOffsetsTimestamp::Earliest,
+        },
+    };
+    let call = Call::LeaderOffset { leader, partition, which };
+    io.send(leader, lane::REPLICA_FETCHER, call, request);
+}
+
+impl Partition {
+    /// L-FLT-3 (`getOffsetTruncationState`).
+    fn truncate_to_diverging(&mut self, io: &mut Io<'_>, epoch: LeaderEpoch, end_offset: i64) {
+        rule!(io.env, "L-FLT-3");
+        let log_end_offset = self.log.log_end_offset();
+        let target = match self.log.end_offset_for_epoch(epoch) {
+            Some((own_epoch, own_end)) if own_epoch == epoch => own_end.min(end_offset),
+            Some((_, own_end)) => own_end,
+            None => end_offset,
+        };
+        self.log.truncate_to(&mut io.env, target.min(log_end_offset));
+    }
+
+    /// L-RPL-1, L-HW-1 (`processPartitionData`).
+    fn append_records_to_follower(
+        &mut self,
+        io: &mut Io<'_>,
+        leader_epoch: LeaderEpoch,
+        answer: &FetchPartitionResponse,
+    ) -> Result<(), ErrorCode> {
+        rule!(io.env, "L-RPL-1");
+        self.log.append_as_follower(&mut io.env, &answer.batches, leader_epoch)?;
+        rule!(io.env, "L-HW-1");
+        let high_watermark = answer.high_watermark.min(self.log.log_end_offset());
+        self.log.update_high_watermark(&mut io.env, high_watermark);
+        self.log.maybe_increment_log_start_offset(&mut io.env, answer.log_start_offset);
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! The request WriteTxnMarkers at the leader.
+//!
+//! Kafka counterpart: `KafkaApis#handleWriteTxnMarkersRequest`. Invariants: the markers of one
+//! request are independent; the answer leaves when all are decided, one error map per producer id
+//! (L-WTM-4).
+
+use alloc::vec::Vec;
+
+use eosim_actor::RequestToken;
+use eosim_storage::{AppendOrigin, VerificationGuard, end_transaction_marker};
+use eosim_types::message::{
+    PerPartition, WritableTxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse,
+};
+use eosim_types::record::EndTransactionMarker;
+use eosim_types::version::TransactionVersion;
+use eosim_types::{ErrorCode, ProducerEpoch, ProducerId, Topic, TopicPartition, rule};
+
+use super::ReplicaManager;
+use super::append::{AppendOptions, AppendResult};
+use super::delayed_operation::Appender;
+use crate::io::Io;
+
+/// A request whose markers are being written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct MarkerRequest {
+    /// Markers that are not decided yet.
+    undecided: u32,
+    results: Vec<(ProducerId, PerPartition<ErrorCode>)>,
+}
+
+impl MarkerRequest {
+    fn merge(&mut self, producer_id: ProducerId, errors: PerPartition<ErrorCode>) {
+        let same = self.results.iter_mut().find(|(id, _)| *id == producer_id);
+        let Some((_, known)) = same else {
+            self.results.push((producer_id, errors));
+            return;
+        };
+        for (tp, error) in errors {
+            match known.iter_mut().find(|(known, _)| *known == tp) {
+                Some(entry) => entry.1 = error,
+                None => known.push((tp, error)),
+            }
+        }
+    }
+}
+
+impl ReplicaManager {
+    /// Writes every marker of a request.
+    pub(crate) fn handle_write_txn_markers(
+        &mut self,
+        io: &mut Io<'_>,
+        token: RequestToken,
+        request: WriteTxnMarkersRequest,
+    ) {
+        rule!(io.env, "L-WTM-1");
+        if request.markers.is_empty() {
+            return io.respond(token, WriteTxnMarkersResponse::default());
+        }
+        if request.markers.iter().any(cannot_be_built) {
+            rule!(io.env, "L-WTM-10");
+            return refuse_all(io, token, &request);
+        }
+        let undecided = u32::try_from(request.markers.len()).unwrap_or(u32::MAX);
+        self.marker_requests.insert(token, MarkerRequest { undecided, results: Vec::new() });
+        for mut marker in request.markers {
+            rule!(io.env, "L-WTM-2");
+            if request.version < 2 {
+                marker.transaction_version = TransactionVersion::Tv0;
+            }
+            self.write_marker(io, token, &marker);
+        }
+    }
+
+    fn write_marker(&mut self, io: &mut Io<'_>, token: RequestToken, marker: &WritableTxnMarker) {
+        let producer_id = marker.producer_id;
+        let hosted = |tp: &TopicPartition| self.partitions.contains_key(tp);
+        let (hosted, missing): (Vec<_>, Vec<_>) =
+            marker.partitions.iter().partition(|tp| hosted(tp));
+        let unknown: PerPartition<_> =
+            missing.into_iter().map(|tp| (tp, ErrorCode::UnknownTopicOrPartition)).collect();
+        if !unknown.is_empty() {
+            rule!(io.env, "L-WTM-3");
+            self.merge_marker_errors(token, producer_id, unknown);
+        }
+        rule!(io.env, "L-WTM-4");
+        let append = |tp| (tp, self.append_marker(io, tp, marker));
+        let results: Vec<(TopicPartition, AppendResult)> = hosted.into_iter().map(append).collect();
+        let appender = Appender::Markers { request: token, producer_id };
+        let timeout = io.spec.config.request_timeout;
+        self.await_replication(io, appender, timeout, results);
+    }
+
+    fn append_marker(
+        &mut self,
+        io: &mut Io<'_>,
+        tp: TopicPartition,
+        marker: &WritableTxnMarker,
+    ) -> AppendResult {
+        let end = EndTransactionMarker {
+            result: marker.transaction_result,
+            coordinator_epoch: marker.coordinator_epoch,
+        };
+        let (producer_id, producer_epoch) = (marker.producer_id, marker.producer_epoch);
+        let batch = end_transaction_marker(&mut io.env, producer_id, producer_epoch, end);
+        // L-WTM-5: the group coordinator writes with acks=1.
+        let acks = if tp.topic == Topic::CONSUMER_OFFSETS { 1 } else { -1 };
+        let options = AppendOptions {
+            origin: AppendOrigin::Coordinator,
+            acks,
+            internal_topics_allowed: true,
+            verification_guard: VerificationGuard::SENTINEL,
+            transaction_version: Some(marker.transaction_version),
+        };
+        self.append_to_local_log(io, tp, batch, options)
+    }
+
+    fn merge_marker_errors(
+        &mut self,
+        token: RequestToken,
+        producer_id: ProducerId,
+        errors: PerPartition<ErrorCode>,
+    ) {
+        if let Some(request) = self.marker_requests.get_mut(&token) {
+            request.merge(producer_id, errors);
+        }
+    }
+
+    /// One marker is decided everywhere; the last one lets the answer go (L-WTM-6).
+    pub(crate) fn marker_written(
+        &mut self,
+        io: &mut Io<'_>,
+        token: RequestToken,
+        producer_id: ProducerId,
+        errors: PerPartition<ErrorCode>,
+    ) {
+        rule!(io.env, "L-WTM-6");
+        self.merge_marker_errors(token, producer_id, errors);
+        let Some(request) = self.marker_requests.get_mut(&token) else { return };
+        request.undecided -= 1;
+        if request.undecided == 0
+            && let Some(MarkerRequest { results, .. }) = self.marker_requests.remove(&token)
+        {
+            io.respond(token, WriteTxnMarkersResponse { results });
+        }
+    }
+}
+
+/// L-WTM-10.
+fn cannot_be_built(marker: &WritableTxnMarker) -> bool {
+    marker.producer_id < ProducerId(0) || marker.producer_epoch < ProducerEpoch(0)
+}
+
+fn refuse_all(io: &mut Io<'_>, token: RequestToken, request: &WriteTxnMarkersRequest) {
+    let mut refused = MarkerRequest { undecided: 0, results: Vec::new() };
+    for marker in &request.markers {
+        let failed = |&tp: &TopicPartition| (tp, ErrorCode::UnknownServerError);
+        refused.merge(marker.producer_id, marker.partitions.iter().map(failed).collect());
+    }
+    io.respond(token, WriteTxnMarkersResponse { results: refused.results });
+}

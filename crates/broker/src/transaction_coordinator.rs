@@ -1,0 +1,293 @@
+//! The broker carries out what its transaction coordinator decides.
+//!
+//! Kafka counterpart: `TransactionStateManager`'s calls into `ReplicaManager`,
+//! `TransactionMarkerChannelManager`'s network client, `RPCProducerIdManager`'s controller channel.
+//! Durability is a message: the coordinator hears of an append only when it is replicated or has
+//! failed.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use eosim_actor::{RequestToken, TimerKey};
+use eosim_storage::{AppendOrigin, VerificationGuard};
+use eosim_transaction_coordinator::{
+    Action, AppendId, CoordinatorTimer, Ctx, ReplyTo, TransactionCoordinator,
+};
+use eosim_types::message::{
+    AllocateProducerIdsRequest, FindCoordinatorRequest, FindCoordinatorResponse, Message, Request,
+    Response, WriteTxnMarkersResponse,
+};
+use eosim_types::record::{Payload, RecordBatch, TransactionLogRecord};
+use eosim_types::{
+    BrokerId, CoordinatorEpoch, Duration, ErrorCode, Instant, LeaderEpoch, ProducerEpoch,
+    ProducerId, Sequence, Topic, TopicPartition,
+};
+
+use crate::io::Io;
+use crate::network::{Call, lane};
+use crate::replica_manager::ReplicaManager;
+use crate::replica_manager::append::AppendOptions;
+use crate::replica_manager::delayed_operation::Appender;
+use crate::replica_manager::roles::LeadershipChange;
+use crate::timers::{BROKER_TIMERS, Timer};
+
+/// A partition that waits to be read (C-LOAD-2).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Load {
+    at: Instant,
+    partition: i32,
+    coordinator_epoch: CoordinatorEpoch,
+}
+
+/// The transaction coordinator with its surroundings.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct TransactionCoordinatorService {
+    pub(crate) coordinator: TransactionCoordinator,
+    actions: Vec<Action>,
+    loads: VecDeque<Load>,
+}
+
+impl TransactionCoordinatorService {
+    /// The service of `broker`, not yet started.
+    pub(crate) fn new(broker: BrokerId) -> Self {
+        Self {
+            coordinator: TransactionCoordinator::new(broker),
+            actions: Vec::new(),
+            loads: VecDeque::new(),
+        }
+    }
+
+    /// Forgets everything; memory is kept.
+    pub(crate) fn reset(&mut self) {
+        self.coordinator.reset();
+        self.actions.clear();
+        self.loads.clear();
+    }
+
+    fn parts<'a>(&'a mut self, io: &'a mut Io<'_>) -> (&'a mut TransactionCoordinator, Ctx<'a>) {
+        let ctx = Ctx {
+            env: io.env.reborrow(),
+            metadata: io.image,
+            names: &io.spec.names,
+            config: &io.spec.config,
+            actions: &mut self.actions,
+        };
+        (&mut self.coordinator, ctx)
+    }
+
+    /// The process has its first metadata.
+    pub(crate) fn start(&mut self, io: &mut Io<'_>) {
+        let (coordinator, mut ctx) = self.parts(io);
+        coordinator.start(&mut ctx);
+    }
+
+    /// The replicas of `tp` have changed roles (C-LOAD-1).
+    pub(crate) fn on_leadership_change(
+        &mut self,
+        io: &mut Io<'_>,
+        partition: i32,
+        change: LeadershipChange,
+    ) {
+        let (coordinator, mut ctx) = self.parts(io);
+        match change {
+            LeadershipChange::Elected(epoch) => coordinator.on_elected(&mut ctx, partition, epoch),
+            LeadershipChange::Resigned(epoch) => {
+                coordinator.on_resigned(&mut ctx, partition, Some(epoch));
+            }
+            LeadershipChange::Removed => coordinator.on_resigned(&mut ctx, partition, None),
+        }
+    }
+
+    /// The metadata have changed.
+    pub(crate) fn on_metadata(&mut self, io: &mut Io<'_>) {
+        let (coordinator, mut ctx) = self.parts(io);
+        coordinator.on_metadata(&mut ctx);
+    }
+
+    /// A request for the coordinator.
+    pub(crate) fn handle_request(
+        &mut self,
+        io: &mut Io<'_>,
+        token: RequestToken,
+        request: Request,
+    ) {
+        let (coordinator, mut ctx) = self.parts(io);
+        coordinator.handle_request(&mut ctx, ReplyTo(token.0), request);
+    }
+
+    /// Who coordinates a transactional id (C-PART-5)?
+    pub(crate) fn find_coordinator(
+        &mut self,
+        io: &mut Io<'_>,
+        request: FindCoordinatorRequest,
+    ) -> FindCoordinatorResponse {
+        let (coordinator, mut ctx) = self.parts(io);
+        coordinator.find_coordinator(&mut ctx, request)
+    }
+
+    /// A partition of `__transaction_state` has changed.
+    pub(crate) fn on_log_change(&mut self, io: &mut Io<'_>, partition: i32, high_watermark: i64) {
+        let (coordinator, mut ctx) = self.parts(io);
+        coordinator.on_high_watermark(&mut ctx, partition, high_watermark);
+    }
+
+    /// Markers were answered, or the connection broke.
+    pub(crate) fn on_marker_response(
+        &mut self,
+        io: &mut Io<'_>,
+        broker: BrokerId,
+        correlation: u32,
+        response: Option<&WriteTxnMarkersResponse>,
+    ) {
+        let (coordinator, mut ctx) = self.parts(io);
+        coordinator.on_marker_response(&mut ctx, broker, correlation, response);
+    }
+
+    /// The controller has answered, or the connection broke.
+    pub(crate) fn on_producer_ids(&mut self, io: &mut Io<'_>, response: Option<&Response>) {
+        let (coordinator, mut ctx) = self.parts(io);
+        let response = match response {
+            Some(Response::AllocateProducerIds(response)) => Some(response),
+            _ => None,
+        };
+        coordinator.on_producer_ids(&mut ctx, response);
+    }
+
+    /// One of the coordinator's timers has fired.
+    pub(crate) fn on_timer(&mut self, io: &mut Io<'_>, key: TimerKey) {
+        let place = key.0.checked_sub(BROKER_TIMERS).map(usize::from);
+        let Some(&timer) = place.and_then(|place| CoordinatorTimer::ALL.get(place)) else { return };
+        let (coordinator, mut ctx) = self.parts(io);
+        coordinator.on_timer(&mut ctx, timer);
+    }
+
+    /// Hands over appends that have ended and carries out what was decided. True if there was
+    /// anything.
+    pub(crate) fn run(&mut self, io: &mut Io<'_>, replicas: &mut ReplicaManager) -> bool {
+        let finished = core::mem::take(&mut replicas.finished_appends);
+        for &(id, error) in &finished {
+            let (coordinator, mut ctx) = self.parts(io);
+            coordinator.on_append_result(&mut ctx, id, error);
+        }
+        if self.actions.is_empty() {
+            return !finished.is_empty();
+        }
+        for action in core::mem::take(&mut self.actions) {
+            self.carry_out(io, replicas, action);
+        }
+        true
+    }
+
+    fn carry_out(&mut self, io: &mut Io<'_>, replicas: &mut ReplicaManager, action: Action) {
+        match action {
+            Action::Reply { to, response } => {
+                io.out.respond(RequestToken(to.0), Message::Response(response));
+            }
+            Action::Append { id, partition, coordinator_epoch, records, timeout } => {
+                let tp = TopicPartition::new(Topic::TRANSACTION_STATE, partition);
+                append(io, replicas, (id, tp, coordinator_epoch), &records, timeout);
+            }
+            Action::Load { partition, coordinator_epoch } => {
+                let at = io.now() + io.spec.transaction_state_load_delay;
+                self.loads.push_back(Load { at, partition, coordinator_epoch });
+                io.wake_at(Timer::TransactionStateLoad, at);
+            }
+            Action::SendMarkers { broker, request, correlation } => {
+                let call = Call::WriteTxnMarkers { broker, correlation };
+                io.send(broker, lane::TRANSACTION_MARKERS, call, request);
+            }
+            Action::AllocateProducerIds => {
+                let (broker, broker_epoch) = (io.spec.id, io.broker_epoch);
+                let request = AllocateProducerIdsRequest { broker, broker_epoch };
+                io.send_to_controller(lane::CONTROLLER, Call::AllocateProducerIds, request);
+            }
+            Action::SetTimer { timer, at } => {
+                let place = CoordinatorTimer::ALL.iter().position(|&known| known == timer);
+                let place = place.and_then(|place| u16::try_from(place).ok()).unwrap_or_default();
+                io.out.set_timer(TimerKey(BROKER_TIMERS + place), at);
+            }
+        }
+    }
+
+    /// Reads the partitions whose time has come (C-LOAD-3).
+    pub(crate) fn run_loads(&mut self, io: &mut Io<'_>, replicas: &ReplicaManager) {
+        while self.loads.front().is_some_and(|load| load.at <= io.now()) {
+            if let Some(load) = self.loads.pop_front() {
+                self.load(io, replicas, &load);
+            }
+        }
+        if let Some(load) = self.loads.front() {
+            io.wake_at(Timer::TransactionStateLoad, load.at);
+        }
+    }
+
+    /// Reads every waiting partition at once: the run begins in a settled cluster.
+    pub(crate) fn load_all(&mut self, io: &mut Io<'_>, replicas: &ReplicaManager) {
+        for load in core::mem::take(&mut self.loads) {
+            self.load(io, replicas, &load);
+        }
+    }
+
+    /// A replica that leads no more has nothing to read.
+    fn load(&mut self, io: &mut Io<'_>, replicas: &ReplicaManager, load: &Load) {
+        let tp = TopicPartition::new(Topic::TRANSACTION_STATE, load.partition);
+        let led = replicas.partitions.get(&tp).filter(|partition| partition.is_leader());
+        let (coordinator, mut ctx) = self.parts(io);
+        let (epoch, partition) = (load.coordinator_epoch, load.partition);
+        let Some(led) = led else {
+            return coordinator.on_loaded(&mut ctx, partition, epoch, [], -1, -1);
+        };
+        let log = &led.log;
+        let records = log.batches().flat_map(transaction_log_records);
+        let (end, high_watermark) = (log.log_end_offset(), log.high_watermark());
+        coordinator.on_loaded(&mut ctx, partition, epoch, records, end, high_watermark);
+    }
+}
+
+fn transaction_log_records(batch: &RecordBatch) -> &[TransactionLogRecord] {
+    match &batch.payload {
+        Payload::TransactionLog(records) => records,
+        _ => &[],
+    }
+}
+
+/// Appends to `__transaction_state` with acks = -1 (C-APP-3).
+fn append(
+    io: &mut Io<'_>,
+    replicas: &mut ReplicaManager,
+    (id, tp, coordinator_epoch): (AppendId, TopicPartition, CoordinatorEpoch),
+    records: &[TransactionLogRecord],
+    timeout: Duration,
+) {
+    let current = replicas.partitions.get(&tp).map(|partition| partition.leader_epoch);
+    let result = if current == Some(LeaderEpoch(coordinator_epoch.0)) {
+        let options = AppendOptions {
+            origin: AppendOrigin::Coordinator,
+            acks: -1,
+            internal_topics_allowed: true,
+            verification_guard: VerificationGuard::SENTINEL,
+            transaction_version: None,
+        };
+        replicas.append_to_local_log(io, tp, transaction_log_batch(io, records), options)
+    } else {
+        Err(ErrorCode::NotLeaderOrFollower.into())
+    };
+    replicas.await_replication(io, Appender::TransactionLog(id), timeout, vec![(tp, result)]);
+}
+
+/// One batch without a producer id (C-APP-1).
+fn transaction_log_batch(io: &Io<'_>, records: &[TransactionLogRecord]) -> RecordBatch {
+    RecordBatch {
+        base_offset: 0,
+        last_offset_delta: i32::try_from(records.len()).unwrap_or(i32::MAX) - 1,
+        partition_leader_epoch: LeaderEpoch::NONE,
+        is_transactional: false,
+        max_timestamp: io.env.clock_ms(),
+        producer_id: ProducerId::NONE,
+        producer_epoch: ProducerEpoch::NONE,
+        base_sequence: Sequence::NONE,
+        payload: Payload::TransactionLog(Arc::from(records)),
+    }
+}
