@@ -210,3 +210,80 @@ fn duplicate(env: &mut Env<'_>, info: LogAppendInfo, original: &BatchMetadata) -
         ..info
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use eosim_types::record::{AbortedTxn, EndTransactionMarker, Payload, TransactionResult};
+    use eosim_types::version::KafkaVersion;
+    use eosim_types::{
+        CoordinatorEpoch, DefectSet, Instant, Marks, ProducerEpoch, ProducerId, Sequence,
+    };
+
+    use super::*;
+    use crate::{LogConfig, end_transaction_marker};
+
+    fn data() -> RecordBatch {
+        RecordBatch {
+            base_offset: 0,
+            last_offset_delta: 9,
+            partition_leader_epoch: LeaderEpoch(0),
+            is_transactional: true,
+            max_timestamp: 0,
+            producer_id: ProducerId(1),
+            producer_epoch: ProducerEpoch(0),
+            base_sequence: Sequence(0),
+            payload: Payload::OffsetCommits([].into()),
+        }
+    }
+
+    fn abort(env: &mut Env<'_>, log: &mut UnifiedLog) -> Result<LogAppendInfo, ErrorCode> {
+        let marker = EndTransactionMarker {
+            result: TransactionResult::Abort,
+            coordinator_epoch: CoordinatorEpoch(0),
+        };
+        let batch = end_transaction_marker(env, ProducerId(1), ProducerEpoch(0), marker);
+        let (epoch, guard) = (LeaderEpoch(0), VerificationGuard::SENTINEL);
+        let version = Some(TransactionVersion::Tv0);
+        log.append_as_leader(env, batch, epoch, AppendOrigin::Coordinator, guard, version)
+    }
+
+    #[test]
+    fn a_failed_index_write_heals_at_recovery_68_l_idx_4_l_snp_5() {
+        let mut marks = Marks::new();
+        let mut env = Env {
+            now: Instant::START,
+            clock_skew_ms: 0,
+            kafka: KafkaVersion::V4_4,
+            defects: DefectSet::as_released(),
+            marks: &mut marks,
+        };
+        let mut log = UnifiedLog::new(LogConfig::default());
+        log.append_as_follower(&mut env, &[data()], LeaderEpoch(0)).unwrap();
+        let in_the_way = AbortedTxn {
+            producer_id: ProducerId(9),
+            first_offset: 0,
+            last_offset: 99,
+            last_stable_offset: 99,
+        };
+        log.active_segment_mut().transaction_index.append(&mut env, in_the_way).unwrap();
+        for _ in 0..2 {
+            assert_eq!(abort(&mut env, &mut log), Err(ErrorCode::KafkaStorageError));
+            assert_eq!((log.log_end_offset(), log.last_stable_offset()), (11, 0));
+        }
+        log.update_high_watermark(&mut env, 12);
+        assert_eq!(log.last_stable_offset(), 0);
+        log.close(&mut env);
+        log.recover(&mut env);
+        log.update_high_watermark(&mut env, 11);
+        let healed = AbortedTxn {
+            producer_id: ProducerId(1),
+            first_offset: 0,
+            last_offset: 10,
+            last_stable_offset: 11,
+        };
+        assert_eq!(log.aborted_index(), vec![healed]);
+        assert_eq!(log.first_unstable_offset(), None);
+    }
+}

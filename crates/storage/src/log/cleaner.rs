@@ -4,7 +4,7 @@
 //! change. A batch is the unit here: it is emptied or dropped once none of its records would be
 //! kept, so that a record's offset stays its place in the batch.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -53,7 +53,7 @@ impl UnifiedLog {
         if end == 0 {
             return;
         }
-        let mut pass = CleaningPass::new(self, end, end_offset);
+        let mut pass = CleaningPass::new(self, end);
         let interval = self.config.index_interval_bytes;
         for segment in &mut self.segments[..end] {
             let batches = core::mem::take(&mut segment.batches);
@@ -76,10 +76,11 @@ struct CleaningPass {
 }
 
 impl CleaningPass {
-    fn new(log: &UnifiedLog, segments: usize, end_offset: i64) -> Self {
+    /// A pass over the first `segments` segments. Markers may lie in later ones.
+    fn new(log: &UnifiedLog, segments: usize) -> Self {
+        let end_offset = log.segments[segments].base_offset;
         let segments = &log.segments[..segments];
-        let index = segments.iter().flat_map(|segment| segment.transaction_index.entries());
-        let transactions = CleanedTransactions::new(index.copied().collect());
+        let transactions = CleanedTransactions::new(log.aborted_index());
         let last_records = log.producer_state.active_producers().map(|(producer_id, entry)| {
             let last_data_offset = entry.last_data_offset();
             let producer_epoch = entry.producer_epoch;
@@ -181,7 +182,7 @@ struct CleanedTransactions {
     aborted: Vec<AbortedTxn>,
     /// Reached; with whether a batch of it was seen.
     ongoing_aborted: BTreeMap<ProducerId, (AbortedTxn, bool)>,
-    ongoing_committed: BTreeMap<ProducerId, ()>,
+    ongoing_committed: BTreeSet<ProducerId>,
     /// Of which batches were left when the marker was reached.
     retained: Vec<AbortedTxn>,
 }
@@ -192,7 +193,7 @@ impl CleanedTransactions {
         Self {
             aborted,
             ongoing_aborted: BTreeMap::new(),
-            ongoing_committed: BTreeMap::new(),
+            ongoing_committed: BTreeSet::new(),
             retained: Vec::new(),
         }
     }
@@ -214,7 +215,7 @@ impl CleanedTransactions {
             *batch_was_seen = true;
             return true;
         }
-        self.ongoing_committed.insert(batch.producer_id, ());
+        self.ongoing_committed.insert(batch.producer_id);
         false
     }
 
@@ -227,9 +228,7 @@ impl CleanedTransactions {
                 self.retained.push(aborted);
                 false
             }
-            Some(TransactionResult::Commit) => {
-                self.ongoing_committed.remove(&batch.producer_id).is_none()
-            }
+            Some(TransactionResult::Commit) => !self.ongoing_committed.remove(&batch.producer_id),
             // Emptied before: as good as discarded.
             None => true,
         }
