@@ -15,6 +15,10 @@ mod observe;
 mod replay;
 mod setup;
 mod table;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod words;
 

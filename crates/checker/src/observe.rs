@@ -102,17 +102,7 @@ impl Facts {
             Observed::SendAnswered { value, partition, outcome } => {
                 return self.send_answered(setup, actor, (*value, *partition), *outcome, when);
             }
-            Observed::OffsetsSent { transaction, group, offsets, error } => {
-                let transaction = self.transaction_named(*transaction, when);
-                if error.is_none() {
-                    for &(partition, offset) in offsets {
-                        let head = &mut self.transactions[transaction as usize].last_offset;
-                        let previous = head.replace(index(self.sent_offsets.len()));
-                        let sent = SentOffset { group: *group, partition, offset, previous };
-                        self.sent_offsets.push(sent);
-                    }
-                }
-            }
+            Observed::OffsetsSent { .. } => self.offsets_sent(&observation.what, when),
             Observed::EndCalled { transaction, commit } => {
                 let at = self.transaction_named(*transaction, when);
                 let fact = &mut self.transactions[at as usize];
@@ -212,6 +202,21 @@ impl Facts {
             previous_in_transaction,
             read_at: None,
         });
+    }
+
+    fn offsets_sent(&mut self, what: &Observed, when: When) {
+        let Observed::OffsetsSent { transaction, group, offsets, error } = what else {
+            panic!("only for offsets sent to a transaction");
+        };
+        let transaction = self.transaction_named(*transaction, when);
+        if !error.is_none() {
+            return;
+        }
+        for &(partition, offset) in offsets {
+            let head = &mut self.transactions[transaction as usize].last_offset;
+            let previous = head.replace(index(self.sent_offsets.len()));
+            self.sent_offsets.push(SentOffset { group: *group, partition, offset, previous });
+        }
     }
 
     fn send_answered(

@@ -90,7 +90,7 @@ fn told(cx: Context<'_>, fact: &Transaction, poll: Index, send: Index, report: &
         return;
     }
     let summary = format!(
-        "{} and was given {} of {}",
+        "{} and was given {} ({})",
         cx.words().poll(cx.facts.poll(poll)),
         cx.words().send(send),
         cx.words().transaction(fact)

@@ -6,13 +6,13 @@
 //! was reported committed count as lost, too. Not promised: when they become visible (N1, N3); while
 //! the cluster is not healed a record may still be open.
 
-use eosim_types::Topic;
-use eosim_types::record::Payload;
+use eosim_types::record::{OffsetCommitRecord, Payload, TransactionResult};
+use eosim_types::{GroupId, Topic, TopicPartition};
 
 use crate::anomaly::Report;
-use crate::facts::{Send, SentOffset, Transaction, When};
+use crate::facts::{Send, Transaction};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
-use crate::logs::{Fate, Presence};
+use crate::logs::{Fate, Presence, TransactionalBatch};
 use crate::words;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -26,10 +26,16 @@ pub(super) struct Check;
 
 impl Invariant for Check {
     fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
-        for transaction in &cx.facts.transactions {
-            if let Some((true, done)) = transaction.done {
-                records(cx, end, transaction, report);
-                offsets(cx, end, transaction, done, report);
+        let committed =
+            || cx.facts.transactions.iter().filter(|fact| matches!(fact.done, Some((true, _))));
+        for transaction in committed() {
+            records(cx, end, transaction, report);
+        }
+        let has_offsets = committed().any(|transaction| transaction.last_offset.is_some());
+        if has_offsets && end.dump.healed && is_readable(cx, end) {
+            let kept = committed_offsets(end);
+            for transaction in committed() {
+                offsets(cx, transaction, &kept, report);
             }
         }
     }
@@ -65,26 +71,22 @@ fn is_due(cx: Context<'_>, transaction: &Transaction, send: &Send) -> bool {
         && transaction.commit_called.is_none_or(|called| send.called < called)
 }
 
+/// An offset of a group as a committed batch holds it.
+type Kept = (GroupId, TopicPartition, i64);
+
 /// Offsets are looked for in every batch that a COMMIT marker ended.
-fn offsets(
-    cx: Context<'_>,
-    end: End<'_>,
-    transaction: &Transaction,
-    done: When,
-    report: &mut Report,
-) {
+fn offsets(cx: Context<'_>, transaction: &Transaction, kept: &[Kept], report: &mut Report) {
     for sent in cx.facts.offsets_of(transaction) {
-        if end.dump.healed && is_readable(cx, end) && !is_committed(end, sent) {
+        if kept.binary_search(&(sent.group, sent.partition, sent.offset)).is_err() {
             let summary = format!(
                 "{}, but offset {} of {} for group {} is in no committed batch of \
-                 __consumer_offsets ({} was told so)",
+                 __consumer_offsets",
                 cx.words().transaction(transaction),
                 sent.offset,
                 cx.setup.names.partition(sent.partition),
-                cx.setup.names.group(sent.group),
-                transaction.reference.producer
+                cx.setup.names.group(sent.group)
             );
-            let subject = done.order;
+            let subject = transaction.begun.order;
             let skeleton = ["commit reported done", "offset not committed"];
             report.add(INFO.finding(subject, &skeleton, "G-MARK-1", summary));
         }
@@ -93,31 +95,36 @@ fn offsets(
 
 /// Are all logs of `__consumer_offsets` dumped, whole and led?
 fn is_readable(cx: Context<'_>, end: End<'_>) -> bool {
-    let mut logs = end.dump.replicas.iter().enumerate();
-    let is_dumped = logs.any(|(_, replica)| replica.partition.topic == Topic::CONSUMER_OFFSETS);
-    is_dumped
+    let replicas = || {
+        let all = end.dump.replicas.iter().enumerate();
+        all.filter(|(_, replica)| replica.partition.topic == Topic::CONSUMER_OFFSETS)
+    };
+    let is_whole = |at: usize, partition| {
+        end.logs.replay(at).is_whole && end.logs.leader(partition).is_some()
+    };
+    replicas().next().is_some()
         && cx.setup.is_durable(Topic::CONSUMER_OFFSETS)
-        && end.dump.replicas.iter().enumerate().all(|(at, replica)| {
-            replica.partition.topic != Topic::CONSUMER_OFFSETS
-                || (end.logs.replay(at).is_whole && end.logs.leader(replica.partition).is_some())
-        })
+        && replicas().all(|(at, replica)| is_whole(at, replica.partition))
 }
 
-fn is_committed(end: End<'_>, sent: SentOffset) -> bool {
-    let committed = end.logs.batches.iter().filter(|batch| {
+/// All offsets in batches of `__consumer_offsets` that a COMMIT marker ended, sorted.
+fn committed_offsets(end: End<'_>) -> Vec<Kept> {
+    let is_committed = |batch: &&TransactionalBatch| {
         batch.partition.topic == Topic::CONSUMER_OFFSETS
-            && batch.ended.is_some_and(|ended| {
-                ended.result == eosim_types::record::TransactionResult::Commit
-            })
-    });
-    committed.into_iter().any(|found| {
-        let Some(log) = end.logs.leader(found.partition) else { return false };
+            && batch.ended.is_some_and(|ended| ended.result == TransactionResult::Commit)
+    };
+    let mut kept = Vec::new();
+    for found in end.logs.batches.iter().filter(is_committed) {
+        let Some(log) = end.logs.leader(found.partition) else { continue };
         let batches = &end.dump.replicas[log.replica].batches;
         let at = batches.partition_point(|batch| batch.base_offset < found.base_offset);
-        let Payload::OffsetCommits(records) = &batches[at].payload else { return false };
-        records.iter().any(|record| {
-            (record.group, record.partition, record.offset)
-                == (sent.group, sent.partition, Some(sent.offset))
-        })
-    })
+        if let Payload::OffsetCommits(records) = &batches[at].payload {
+            let offset = |record: &OffsetCommitRecord| {
+                Some((record.group, record.partition, record.offset?))
+            };
+            kept.extend(records.iter().filter_map(offset));
+        }
+    }
+    kept.sort_unstable();
+    kept
 }

@@ -50,11 +50,13 @@ fn undecided(cx: Context<'_>, poll: &Poll, report: &mut Report) {
     for record in cx.facts.delivered_by(poll) {
         let Some(send) = record.send else { continue };
         let Some(transaction) = cx.facts.transaction_of(send) else { continue };
-        if transaction.commit_called.is_some() || !cx.facts.is_unique(send) {
+        // Once an abort was reported done, reading is `aborted-read`.
+        let is_undecided = transaction.commit_called.is_none() && transaction.done.is_none();
+        if !is_undecided || !cx.facts.is_unique(send) {
             continue;
         }
         let summary = format!(
-            "{} and was given {} of {}",
+            "{} and was given {} ({})",
             cx.words().poll(poll),
             cx.words().send(send),
             cx.words().transaction(transaction)

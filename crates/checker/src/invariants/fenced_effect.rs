@@ -6,8 +6,10 @@
 //! no commit that it asks for from then on succeeds. Not promised: which errors the older session
 //! sees (N8), how far the epoch moves (N7), or the fate of what was committed before.
 
+use eosim_types::TransactionalId;
+
 use crate::anomaly::Report;
-use crate::facts::{Index, Session, When};
+use crate::facts::{Index, When};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::Place;
 
@@ -22,51 +24,61 @@ pub(super) struct Check;
 
 impl Invariant for Check {
     fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
-        for (index, session) in (0..).zip(&cx.facts.sessions) {
-            if let Some((taken, successor)) = successor(cx, session) {
-                records(cx, end, index, (taken, successor), report);
+        let takeovers = takeovers(cx);
+        if takeovers.is_empty() {
+            return;
+        }
+        for (index, send) in (0..).zip(&cx.facts.sends) {
+            let found = takeovers.binary_search_by_key(&send.session, |takeover| takeover.fenced);
+            if let Ok(at) = found
+                && cx.facts.is_unique(index)
+            {
+                judge(cx, end, index, takeovers[at], report);
             }
         }
     }
 }
 
-/// The first newer session of the same transactional id, and when it took over.
-fn successor<'a>(cx: Context<'a>, session: &Session) -> Option<(When, &'a Session)> {
-    let id = session.transactional_id?;
-    let begun = session.initialized?;
-    let newer = cx.facts.sessions.iter().filter(|other| other.transactional_id == Some(id));
-    newer
-        .filter_map(|other| Some((other.initialized?, other)))
-        .filter(|(taken, _)| *taken > begun)
-        .min_by_key(|(taken, _)| *taken)
+/// A newer session of the same transactional id has been initialized.
+#[derive(Clone, Copy)]
+struct Takeover {
+    fenced: Index,
+    successor: Index,
+    when: When,
 }
 
-fn records(
-    cx: Context<'_>,
-    end: End<'_>,
-    fenced: Index,
-    (taken, successor): (When, &Session),
-    report: &mut Report,
-) {
-    for (index, send) in (0..).zip(&cx.facts.sends) {
-        if send.session != fenced || !cx.facts.is_unique(index) {
-            continue;
-        }
-        let Some(place) = end.logs.copies(send).next() else { continue };
-        if let Some(shape) = late(cx, index, place, taken) {
-            let summary = format!(
-                "{} is committed at {}, though actor {} (session {}) took the transactional id \
-                 over at {}",
-                cx.words().send(index),
-                place.offset,
-                successor.actor,
-                successor.number,
-                taken.at
-            );
-            let skeleton = ["successor initialized", shape];
-            report.add(INFO.finding(send.value.0, &skeleton, "L-EPO-1", summary));
-        }
-    }
+/// For each session the first one that took its transactional id over, by fenced session.
+fn takeovers(cx: Context<'_>) -> Vec<Takeover> {
+    let sessions = (0..).zip(&cx.facts.sessions);
+    let mut owners: Vec<(TransactionalId, When, Index)> = sessions
+        .filter_map(|(index, session)| {
+            Some((session.transactional_id?, session.initialized?, index))
+        })
+        .collect();
+    owners.sort_unstable();
+    let next_owners = owners.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+    let mut takeovers: Vec<Takeover> = next_owners
+        .map(|pair| Takeover { fenced: pair[0].2, successor: pair[1].2, when: pair[1].1 })
+        .collect();
+    takeovers.sort_unstable_by_key(|takeover| takeover.fenced);
+    takeovers
+}
+
+fn judge(cx: Context<'_>, end: End<'_>, index: Index, takeover: Takeover, report: &mut Report) {
+    let send = cx.facts.send(index);
+    let Some(place) = end.logs.copies(send).next() else { return };
+    let Some(shape) = late(cx, index, place, takeover.when) else { return };
+    let successor = cx.facts.session(takeover.successor);
+    let summary = format!(
+        "{} is committed at {}, though actor {} (session {}) took the transactional id over at {}",
+        cx.words().send(index),
+        place.offset,
+        successor.actor,
+        successor.number,
+        takeover.when.at
+    );
+    let skeleton = ["successor initialized", shape];
+    report.add(INFO.finding(send.value.0, &skeleton, "L-EPO-1", summary));
 }
 
 /// What came too late, if the record is committed nevertheless.

@@ -2,9 +2,10 @@
 //!
 //! Promised (L-SNP-3, L-SNP-4, L-MAP-1): state is a function of the log; live state equals replayed
 //! state in every field that DescribeProducers shows (L-DPR-1), at every replica. Not promised: an
-//! entry that has expired (L-EXP-1), or anything where deletion or compaction took a part of the
-//! log away (L-DEL-3).
+//! entry that has expired (L-EXP-1), the coordinator epoch of one that came back after that (L-EXP-4),
+//! or anything where deletion or compaction took a part of the log away (L-DEL-3).
 
+use eosim_types::CoordinatorEpoch;
 use eosim_types::message::ProducerState;
 use eosim_types::observation::ReplicaDump;
 
@@ -26,7 +27,8 @@ impl Invariant for Check {
     fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
         for (at, replica) in end.dump.replicas.iter().enumerate() {
             let replay = end.logs.replay(at);
-            if replay.is_whole && replica.log_start_offset == 0 {
+            let is_judged = replay.is_whole && replica.log_start_offset == 0;
+            if is_judged && replay.producers != replica.producers {
                 judge(cx, end, replica, replay, report);
             }
         }
@@ -46,6 +48,11 @@ fn judge(
         let age = now.saturating_sub(state.last_timestamp);
         state.current_txn_start_offset < 0 && (cx.setup.clock_jumps || age >= expiration)
     };
+    // A producer that came back after its entry expired has no coordinator epoch yet (L-EXP-4).
+    let came_back = |logged: ProducerState, held: ProducerState| {
+        let forgotten = ProducerState { coordinator_epoch: CoordinatorEpoch::NONE, ..logged };
+        held == forgotten && (cx.setup.clock_jumps || now >= expiration)
+    };
     let known = |of: &[ProducerState], state: &ProducerState| {
         of.iter().find(|other| other.producer_id == state.producer_id).copied()
     };
@@ -62,9 +69,10 @@ fn judge(
     };
     for &logged in &replay.producers {
         match known(&replica.producers, &logged) {
-            Some(held) if held != logged => add(difference(logged, held), Some(logged), Some(held)),
-            None if !may_expire(&logged) => add("entry missing", Some(logged), None),
-            _ => {}
+            Some(held) if held == logged || came_back(logged, held) => {}
+            Some(held) => add(difference(logged, held), Some(logged), Some(held)),
+            None if may_expire(&logged) => {}
+            None => add("entry missing", Some(logged), None),
         }
     }
     for &held in &replica.producers {

@@ -6,9 +6,10 @@
 //! idempotence; records may be missing from the order, which other invariants judge.
 
 use crate::anomaly::Report;
-use crate::facts::{Index, When};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::logs::Place;
 use crate::observe::{Kind, Seen};
+use crate::table::Table;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "reordering",
@@ -42,42 +43,44 @@ impl Invariant for Check {
     }
 
     fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
-        let mut latest: Vec<(Index, When, Index)> = Vec::new();
+        // For each session the record of the log that was sent latest so far.
+        let mut latest = Table::default();
         for log in &end.logs.leaders {
-            if !cx.setup.is_durable(log.partition.topic) {
-                continue;
-            }
             latest.clear();
-            for place in end.logs.places_of(log) {
-                let Some(send) = place.send.filter(|&send| cx.facts.is_unique(send)) else {
-                    continue;
-                };
-                let fact = cx.facts.send(send);
-                if !cx.setup.is_idempotent(fact.actor) || fact.partition != log.partition {
-                    continue;
-                }
-                match latest.iter_mut().find(|known| known.0 == fact.session) {
-                    None => latest.push((fact.session, fact.called, send)),
-                    Some(known) if known.1 < fact.called => *known = (known.0, fact.called, send),
-                    // A second copy of the same record is a duplicate, not a reordering.
-                    Some(known) if known.1 > fact.called && is_single(end, place) => {
-                        let summary = format!(
-                            "the log holds {} behind a record that was sent later: {}",
-                            cx.words().send(send),
-                            cx.words().send(known.2)
-                        );
-                        let subject = place.value.0;
-                        report.add(INFO.finding(subject, &["logged"], "L-SEQ-4", summary));
-                    }
-                    Some(_) => {}
+            if cx.setup.is_durable(log.partition.topic) {
+                for place in end.logs.places_of(log) {
+                    judge(cx, end, place, &mut latest, report);
                 }
             }
         }
     }
 }
 
+fn judge(cx: Context<'_>, end: End<'_>, place: &Place, latest: &mut Table, report: &mut Report) {
+    let Some(send) = place.send.filter(|&send| cx.facts.is_unique(send)) else { return };
+    let fact = cx.facts.send(send);
+    if !cx.setup.is_idempotent(fact.actor) || fact.partition != place.partition {
+        return;
+    }
+    let session = u64::from(fact.session);
+    let before = latest.get(session).filter(|&before| cx.facts.send(before).called > fact.called);
+    let Some(before) = before else {
+        latest.put(session, send);
+        return;
+    };
+    // A second copy of the same record is a duplicate, not a reordering.
+    if is_single(end, place) {
+        let summary = format!(
+            "the log holds {} behind a record that was sent later: {}",
+            cx.words().send(send),
+            cx.words().send(before)
+        );
+        report.add(INFO.finding(place.value.0, &["logged"], "L-SEQ-4", summary));
+    }
+}
+
 /// Is `place` the only one of its value?
-fn is_single(end: End<'_>, place: &crate::logs::Place) -> bool {
+fn is_single(end: End<'_>, place: &Place) -> bool {
     place.next_of_value.is_none()
         && end.logs.places_by_value(place.value).count() == 1
 }

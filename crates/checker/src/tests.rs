@@ -1,0 +1,6 @@
+//! The invariants against synthetic histories: legal oddities, broken promises, random sound runs.
+
+mod broken;
+mod legal;
+mod perfect;
+mod surface;
