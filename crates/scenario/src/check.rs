@@ -14,7 +14,7 @@ mod alternative;
 mod describe;
 
 pub(crate) use describe::found;
-use describe::{describe, one_of};
+use describe::{LISTED_MAX, describe, one_of};
 
 /// Compares `value`, the contents of `file`, with the root schema `root`.
 ///
@@ -24,6 +24,11 @@ pub(crate) fn check(file: &str, root: &Value, value: &Value) -> Result<Vec<Draw>
     let mut walker = Walker { file, root, path: Vec::new(), draws: Vec::new() };
     walker.value(root, value)?;
     Ok(walker.draws)
+}
+
+/// `key` as it stands in a path.
+pub(crate) fn quoted_key(key: &str) -> String {
+    if key.contains(['.', '[', '"']) { format!("\"{key}\"") } else { key.to_string() }
 }
 
 /// One step from a value to a value within it.
@@ -53,8 +58,7 @@ impl<'a> Walker<'a> {
         for segment in &self.path {
             match segment {
                 Segment::Index(index) => write!(text, "[{index}]"),
-                Segment::Key(key) if key.contains(['.', '[', '"']) => write!(text, ".\"{key}\""),
-                Segment::Key(key) => write!(text, ".{key}"),
+                Segment::Key(key) => write!(text, ".{}", quoted_key(key)),
             }
             .expect("a string takes everything");
         }
@@ -183,7 +187,11 @@ impl<'a> Walker<'a> {
 
     fn unknown_key(&self, key: &str, known: &[&str]) -> InputError {
         let found = format!("the unknown key {}", found(&Value::from(key)));
-        self.refuse(found, one_of(known)).with_nearest(key, known.iter().copied())
+        let error = self.refuse(found, one_of(known)).with_nearest(key, known.iter().copied());
+        if error.nearest.is_none() || known.len() <= LISTED_MAX {
+            return error;
+        }
+        InputError { expected: format!("one of {} known keys", known.len()), ..error }
     }
 
     fn missing_keys(&self, schema: &Value, object: &Map<String, Value>) -> Result<(), InputError> {

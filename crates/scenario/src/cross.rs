@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use eosim_types::Names;
 
+use crate::check::quoted_key;
 use crate::error::InputError;
 use crate::plan::{Action, Aimed, Expectation, FAULTS, Plan, TopicPlan, split_partition};
 
@@ -60,7 +61,7 @@ impl Cross<'_> {
 
     fn cluster(&self) -> Checked {
         for (name, topic) in &self.plan.cluster.topics {
-            let path = format!("cluster.topics.{name}");
+            let path = format!("cluster.topics.{}", quoted_key(name));
             if !crate::plan::is_topic(name) {
                 return self.refuse(path, quoted(name), "a topic name that Kafka allows users");
             }
@@ -129,7 +130,7 @@ impl Cross<'_> {
         let mut taken: BTreeMap<i32, (&str, u32)> = BTreeMap::new();
         let partitions = i32::try_from(cluster.transaction_state.partitions).unwrap_or(1);
         for (id, &broker) in &cluster.place {
-            let path = format!("cluster.place.{id}");
+            let path = format!("cluster.place.{}", quoted_key(id));
             self.known_transactional_id("cluster.place", id)?;
             if broker > cluster.brokers {
                 let expected = format!("a broker from 1 to {}", cluster.brokers);

@@ -56,7 +56,8 @@ pub fn parse(file: &str, text: &str) -> Result<Value, InputError> {
 
 fn refuse(file: &str, path: &str, error: &serde_json::Error) -> InputError {
     let place = format!("line {} column {}", error.line(), error.column());
-    let path = if path == "." { place.clone() } else { format!("{path} ({place})") };
+    let path = path.trim_end_matches(['?', '.']);
+    let path = if path.is_empty() { place.clone() } else { format!("{path} ({place})") };
     let message = error.to_string();
     let message = message.strip_suffix(&format!(" at {place}")).unwrap_or(&message);
     match error.classify() {

@@ -8,7 +8,7 @@ use crate::number::Probability;
 /// Longer texts are cut where they are quoted.
 const QUOTED_MAX: usize = 60;
 /// More names than this are not listed.
-const LISTED_MAX: usize = 20;
+pub(super) const LISTED_MAX: usize = 12;
 
 /// What `value` is, in a few words.
 pub(crate) fn found(value: &Value) -> String {
@@ -40,12 +40,22 @@ fn join(parts: &[String]) -> String {
 /// What any of `alternatives` asks for.
 pub(super) fn describe_all(alternatives: &[&Value]) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for text in alternatives.iter().map(|schema| describe(schema)) {
+    for text in alternatives.iter().flat_map(|schema| described(schema)) {
         if !parts.contains(&text) {
             parts.push(text);
         }
     }
     join(&parts)
+}
+
+/// The words that `schema` allows, or what it asks for.
+fn described(schema: &Value) -> Vec<String> {
+    match words(schema) {
+        words if (1..=LISTED_MAX).contains(&words.len()) => {
+            words.iter().map(|word| format!("\"{word}\"")).collect()
+        }
+        _ => vec![describe(schema)],
+    }
 }
 
 /// What `schema` asks for.

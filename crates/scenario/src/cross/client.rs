@@ -73,7 +73,8 @@ impl Cross<'_> {
             (acks, _) => ("acks", acks.to_string(), "-1 (all)"),
         };
         let expected = format!("{} with \"enable.idempotence\"", problem.2);
-        self.refuse(format!("{path}.settings.\"{}\"", problem.0), problem.1, expected)
+        let path = format!("{path}.settings.{}", crate::check::quoted_key(problem.0));
+        self.refuse(path, problem.1, expected)
     }
 
     fn partitions(&self, path: &str, partitions: &[String]) -> Checked {
