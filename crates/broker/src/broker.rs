@@ -16,7 +16,7 @@ use crate::io::{Io, Outbox};
 use crate::kafka_apis;
 use crate::lifecycle::{BrokerLifecycleManager, HeartbeatOutcome};
 use crate::log_manager::LogManager;
-use crate::metadata_loader::{MetadataLoader, newer_image};
+use crate::metadata_loader::MetadataLoader;
 use crate::network::{Call, NetworkClient};
 use crate::replica_manager::ReplicaManager;
 use crate::spec::BrokerSpec;
@@ -224,16 +224,25 @@ impl Broker {
     ) {
         let Some(call) = self.process.network.close(correlation) else { return };
         if let Response::FetchMetadata(response) = response {
-            if let Some(image) = newer_image(&self.process.image, response) {
-                self.apply_image(cx, out, image);
-            }
+            self.process.metadata_loader.on_response(response);
+            self.publish_metadata(cx, out);
             let (mut io, parts) = self.split(cx, out);
             return parts.metadata_loader.fetch(&mut io);
         }
         let (mut io, mut parts) = self.split(cx, out);
         let outcome = parts.on_response(&mut io, call, response);
-        if outcome == HeartbeatOutcome::ShutDown {
-            self.shut_down(cx, out);
+        match (call, outcome) {
+            (_, HeartbeatOutcome::ShutDown) => self.shut_down(cx, out),
+            (Call::BrokerRegistration, _) => self.publish_metadata(cx, out),
+            _ => {}
+        }
+    }
+
+    fn publish_metadata(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
+        let Process { image, metadata_loader, lifecycle, .. } = &self.process;
+        let next = metadata_loader.image_to_publish(self.spec.id, lifecycle.broker_epoch, image);
+        if let Some(image) = next {
+            self.apply_image(cx, out, image);
         }
     }
 

@@ -18,10 +18,14 @@ mod lifecycle;
 mod log_manager;
 mod metadata_loader;
 mod network;
+mod progress;
 mod replica_manager;
 mod spec;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod transaction_coordinator;
 
 pub use broker::Broker;
+pub use progress::Unfinished;
 pub use spec::BrokerSpec;

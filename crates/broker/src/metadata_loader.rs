@@ -1,13 +1,14 @@
 //! The broker follows the controller's metadata.
 //!
 //! Kafka counterpart: `MetadataLoader`, `BrokerMetadataPublisher`. One long poll is always open or
-//! about to be. Invariant: the version applied never goes back.
+//! about to be. Invariants: the version applied never goes back; a new life applies nothing that is
+//! older than its own registration, lest it take up its old roles.
 
 use alloc::sync::Arc;
 
 use eosim_types::message::{FetchMetadataRequest, FetchMetadataResponse};
 use eosim_types::metadata::MetadataImage;
-use eosim_types::{Duration, Instant};
+use eosim_types::{BrokerId, Duration, Instant};
 
 use crate::io::Io;
 use crate::network::{Call, lane};
@@ -20,6 +21,8 @@ const RETRY_BACKOFF: Duration = Duration::from_millis(50);
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct MetadataLoader {
     retry_at: Option<Instant>,
+    /// The newest image seen.
+    newest: Arc<MetadataImage>,
 }
 
 impl MetadataLoader {
@@ -45,12 +48,25 @@ impl MetadataLoader {
             None => {}
         }
     }
-}
 
-/// The image of an answer, if it is newer than `known`.
-pub(crate) fn newer_image(
-    known: &MetadataImage,
-    response: FetchMetadataResponse,
-) -> Option<Arc<MetadataImage>> {
-    (response.image.version > known.version).then_some(response.image)
+    /// The controller has answered.
+    pub(crate) fn on_response(&mut self, response: FetchMetadataResponse) {
+        if response.image.version > self.newest.version {
+            self.newest = response.image;
+        }
+    }
+
+    /// The image to be applied next, if there is one (`initialCatchUpFuture`): the first one must
+    /// know the registration under `broker_epoch`.
+    pub(crate) fn image_to_publish(
+        &self,
+        broker: BrokerId,
+        broker_epoch: i64,
+        applied: &MetadataImage,
+    ) -> Option<Arc<MetadataImage>> {
+        let registered = self.newest.brokers.get(&broker);
+        let caught_up = registered.is_some_and(|known| known.broker_epoch == broker_epoch);
+        let is_newer = self.newest.version > applied.version;
+        (is_newer && (applied.version > 0 || caught_up)).then(|| self.newest.clone())
+    }
 }

@@ -34,7 +34,7 @@ impl ReplicaManager {
         request: FetchRequest,
     ) {
         let max_wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
-        if max_wait == Duration::ZERO || self.is_ready(io, &request) {
+        if max_wait == Duration::ZERO || self.is_ready(io, &request, None) {
             let response = self.read_from_log(io, &request);
             io.respond(token, response);
             return self.update_follower_fetch_states(io, &request);
@@ -46,10 +46,20 @@ impl ReplicaManager {
         io.wake_at(Timer::Purgatory, deadline);
     }
 
-    /// Is there anything to say already (L-FET-5, `DelayedFetch#tryComplete`)?
-    fn is_ready(&self, io: &mut Io<'_>, request: &FetchRequest) -> bool {
+    /// Is there anything to say already (L-FET-5, `DelayedFetch#tryComplete`)? With `changed` only
+    /// that partition is looked at, where one byte is enough.
+    fn is_ready(
+        &self,
+        io: &mut Io<'_>,
+        request: &FetchRequest,
+        changed: Option<TopicPartition>,
+    ) -> bool {
         let mut missing = i64::from(request.min_bytes);
+        let changed = changed.filter(|_| missing <= 1);
         for read in &request.partitions {
+            if changed.is_some_and(|changed| changed != read.partition) {
+                continue;
+            }
             match self.readable(io, request, read) {
                 Err(_) | Ok((_, Readable::Diverging(..))) => return true,
                 Ok((_, Readable::Bytes(bytes))) => missing -= bytes,
@@ -143,7 +153,7 @@ impl ReplicaManager {
     /// Answers the parked fetches of `tp` that have become ready.
     pub(crate) fn complete_fetches(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
         for id in self.purgatory.fetches_of(tp) {
-            let ready = |fetch: &DelayedFetch| self.is_ready(io, &fetch.request);
+            let ready = |fetch: &DelayedFetch| self.is_ready(io, &fetch.request, Some(tp));
             if self.purgatory.fetches.get(&id).is_some_and(ready) {
                 rule!(io.env, "L-FET-5");
                 self.complete_fetch(io, id);
