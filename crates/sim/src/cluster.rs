@@ -22,9 +22,9 @@ use crate::world::{Node, Settings, World};
 /// A world of a cluster and its clients.
 pub type ClusterWorld<C, F, L> = World<ClusterActor, C, F, L>;
 
-/// The shape for which the actors of a world were made, so that they can be used again.
+/// The plan for which the actors of a world were made, so that they can be used again.
 #[derive(Clone, Debug, Default)]
-pub struct Populated(Option<Arc<ClusterShape>>);
+pub struct Populated(Option<ClusterPlan>);
 
 impl Populated {
     /// Begins the run of `plan`: actors of the run before are reset where they fit, and made anew
@@ -40,16 +40,16 @@ impl Populated {
         L: Listener<Message, Observed>,
     {
         world.settings = Settings { latency: plan.latency, defects: plan.defects };
-        let same = self.0.as_ref().is_some_and(|shape| Arc::ptr_eq(shape, &plan.shape));
+        let last = self.0.as_ref().filter(|last| Arc::ptr_eq(&last.shape, &plan.shape));
         world.reset(outsiders, |actors| {
-            if same {
+            if last.is_some() {
                 plan.reset_cluster(actors);
             } else {
                 plan.build_cluster(actors);
             }
-            plan.place_clients(actors);
+            plan.place_clients(actors, last.map_or(&[], |last| &last.clients));
         });
-        self.0 = Some(Arc::clone(&plan.shape));
+        self.0 = Some(plan.clone());
         let node = Node { clock_skew_ms: 0, kafka: plan.shape.controller.broker_config.kafka };
         for actor in 0..world.actors().len() {
             world.set_node(ActorId(u16::try_from(actor).expect("ids have 16 bits")), node);

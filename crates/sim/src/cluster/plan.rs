@@ -55,7 +55,8 @@ impl ClusterPlan {
                 topics: topics.clone().collect(),
                 names: Arc::clone(&self.shape.names),
             };
-            actors.push(ClusterActor::Broker(Box::new(Broker::new(spec, Arc::clone(&image)))));
+            let broker = Broker::new(Arc::new(spec), Arc::clone(&image));
+            actors.push(ClusterActor::Broker(Box::new(broker)));
         }
     }
 
@@ -71,12 +72,12 @@ impl ClusterPlan {
     }
 
     /// A client that fits the one of the run before is reset, any other is made anew.
-    pub(super) fn place_clients(&self, actors: &mut Vec<ClusterActor>) {
+    pub(super) fn place_clients(&self, actors: &mut Vec<ClusterActor>, last: &[ClientSpec]) {
         let brokers: &[BrokerId] = &self.shape.controller.brokers;
         for (index, spec) in self.clients.iter().enumerate() {
             let id = self.client_id(index);
             match actors.get_mut(usize::from(id.0)) {
-                Some(ClusterActor::Client(client)) if client.spec() == spec => client.reset(),
+                Some(ClusterActor::Client(client)) if last.get(index) == Some(spec) => client.reset(),
                 Some(actor) => {
                     *actor = ClusterActor::Client(Box::new(Client::new(id, spec, brokers)));
                 }
