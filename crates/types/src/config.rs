@@ -49,6 +49,9 @@ pub struct BrokerConfig {
     pub marker_retry_backoff: Duration,
     /// How long the sender of markers sleeps at most between two rounds (C-MRK-12).
     pub marker_sender_poll: Duration,
+    /// How long a partition of `__transaction_state` waits before its new coordinator reads it;
+    /// Kafka has no such setting, its loads take as long as they take (C-LK-4).
+    pub transaction_state_load_delay: Duration,
 }
 
 impl Default for BrokerConfig {
@@ -75,6 +78,7 @@ impl Default for BrokerConfig {
             broker_session_timeout: Duration::from_millis(9_000),
             marker_retry_backoff: Duration::from_millis(5),
             marker_sender_poll: Duration::from_millis(30_000),
+            transaction_state_load_delay: Duration::ZERO,
         }
     }
 }
