@@ -6,7 +6,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
 use eosim_types::config::{BrokerConfig, TopicConfig};
-use eosim_types::{BrokerId, Duration, Names, Topic};
+use eosim_types::{BrokerId, Names, Topic};
 
 /// Fixed facts of one broker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -17,9 +17,6 @@ pub struct BrokerSpec {
     pub config: BrokerConfig,
     /// Settings per topic; a topic that is missing has Kafka's defaults.
     pub topics: BTreeMap<Topic, TopicConfig>,
-    /// How long a partition of `__transaction_state` waits before its new coordinator reads it
-    /// (C-LK-4).
-    pub transaction_state_load_delay: Duration,
     /// The strings behind topics and ids (C-PART-1 hashes them).
     pub names: Arc<Names>,
 }

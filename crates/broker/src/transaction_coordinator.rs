@@ -190,7 +190,7 @@ impl TransactionCoordinatorService {
                 append(io, replicas, (id, tp, coordinator_epoch), &records, timeout);
             }
             Action::Load { partition, coordinator_epoch } => {
-                let at = io.now() + io.spec.transaction_state_load_delay;
+                let at = io.now() + io.spec.config.transaction_state_load_delay;
                 self.loads.push_back(Load { at, partition, coordinator_epoch });
                 io.wake_at(Timer::TransactionStateLoad, at);
             }

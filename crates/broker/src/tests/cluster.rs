@@ -117,7 +117,6 @@ impl Setup {
             id: BrokerId(id),
             config: self.config.clone(),
             topics: topics.clone(),
-            transaction_state_load_delay: Duration::ZERO,
             names: names.clone(),
         };
         let broker = |id| Broker::new(Arc::new(spec(id)), image.clone());
