@@ -9,7 +9,6 @@ use eosim_types::record::RecordBatch;
 use eosim_types::version::TransactionVersion;
 use eosim_types::{Defect, Env, ErrorCode, LeaderEpoch, rule};
 
-use super::verify::Analysis;
 use super::{AppendOrigin, LogAppendInfo, UnifiedLog};
 use crate::producer::{BatchMetadata, CompletedTxn, ProducerAppendInfo, VerificationGuard};
 
@@ -52,24 +51,21 @@ impl UnifiedLog {
             is_duplicate: false,
             log_start_offset: self.log_start_offset(),
         };
+        if let Some(original) = self.find_duplicate_batch(env, &batch, origin) {
+            return Ok(duplicate(env, info, &original));
+        }
         let version = transaction_version;
-        match self.analyze_and_validate_producer_state(env, &batch, origin, guard, version)? {
-            Analysis::Duplicate(original) => Ok(duplicate(env, info, &original)),
-            Analysis::Untracked => {
-                self.write(batch, size);
-                self.finish_append(env);
-                Ok(info)
-            }
-            Analysis::Accepted(draft, completed) => {
-                self.write(batch, size);
-                self.producer_state.update(env, &draft);
-                if let Some(completed) = completed {
-                    self.complete_txn(env, &completed)?;
-                }
-                self.finish_append(env);
-                Ok(info)
+        let update =
+            self.analyze_and_validate_producer_state(env, &batch, origin, guard, version)?;
+        self.write(batch, size);
+        if let Some((draft, completed)) = update {
+            self.producer_state.update(env, &draft);
+            if let Some(completed) = completed {
+                self.complete_txn(env, &completed)?;
             }
         }
+        self.finish_append(env);
+        Ok(info)
     }
 
     /// Appends what a follower fetched while it knew the leader epoch `fetched_under`: offsets,

@@ -11,16 +11,6 @@ use eosim_types::{Env, ErrorCode, ProducerEpoch, ProducerId, Sequence, rule};
 use super::{AppendOrigin, UnifiedLog};
 use crate::producer::{BatchMetadata, CompletedTxn, ProducerAppendInfo, VerificationGuard};
 
-/// What producer state makes of one batch.
-pub(super) enum Analysis {
-    /// It has no producer id: nothing to test (L-REC-4).
-    Untracked,
-    /// It is in the log already (L-DUP-1).
-    Duplicate(BatchMetadata),
-    /// It may be written; then the draft is merged and the transaction, if it ends one, completed.
-    Accepted(ProducerAppendInfo, Option<CompletedTxn>),
-}
-
 impl UnifiedLog {
     /// Has the producer an open transaction of this epoch here (L-TXN-1)?
     #[must_use]
@@ -63,8 +53,25 @@ impl UnifiedLog {
         ))
     }
 
-    /// Tests one batch of a leader against producer state; nothing but verification entries
-    /// changes, and they only when every test is passed (L-PIPE-4, step 9).
+    /// The stored batch of which a client's `batch` is a copy (L-DUP-1). Nothing else of producer
+    /// state is looked at before (L-DUP-3).
+    pub(super) fn find_duplicate_batch(
+        &self,
+        env: &mut Env<'_>,
+        batch: &RecordBatch,
+        origin: AppendOrigin,
+    ) -> Option<BatchMetadata> {
+        if origin != AppendOrigin::Client || !batch.has_producer_id() {
+            return None;
+        }
+        rule!(env, "L-DUP-1");
+        rule!(env, "L-DUP-3");
+        self.producer_state_manager().last_entry(batch.producer_id)?.find_duplicate_batch(batch)
+    }
+
+    /// Tests one batch of a leader against producer state (L-PIPE-4, step 9). Returns the draft to
+    /// be merged and the transaction that the batch ends; `None` where there is nothing to test
+    /// (L-REC-4). Nothing but a verification entry changes, and it only when every test is passed.
     pub(super) fn analyze_and_validate_producer_state(
         &mut self,
         env: &mut Env<'_>,
@@ -72,34 +79,16 @@ impl UnifiedLog {
         origin: AppendOrigin,
         guard: VerificationGuard,
         transaction_version: Option<TransactionVersion>,
-    ) -> Result<Analysis, ErrorCode> {
+    ) -> Result<Option<(ProducerAppendInfo, Option<CompletedTxn>)>, ErrorCode> {
         if !batch.has_producer_id() {
             rule!(env, "L-REC-4");
-            return Ok(Analysis::Untracked);
-        }
-        if let Some(original) = self.find_duplicate_batch(env, batch, origin) {
-            return Ok(Analysis::Duplicate(original));
+            return Ok(None);
         }
         self.check_transaction_gate(env, batch, guard)?;
         let mut draft = self.producer_state_manager().prepare_update(batch.producer_id, origin);
         let completed = draft.append(env, batch, transaction_version)?;
         self.maybe_clear_verification_state_entry(env, batch);
-        Ok(Analysis::Accepted(draft, completed))
-    }
-
-    /// The stored batch of which a client's `batch` is a copy (L-DUP-1).
-    fn find_duplicate_batch(
-        &self,
-        env: &mut Env<'_>,
-        batch: &RecordBatch,
-        origin: AppendOrigin,
-    ) -> Option<BatchMetadata> {
-        if origin != AppendOrigin::Client {
-            return None;
-        }
-        rule!(env, "L-DUP-1");
-        rule!(env, "L-DUP-3");
-        self.producer_state_manager().last_entry(batch.producer_id)?.find_duplicate_batch(batch)
+        Ok(Some((draft, completed)))
     }
 
     /// A transactional batch needs an open transaction, or the guard of a verification (L-TXN-1).

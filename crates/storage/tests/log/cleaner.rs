@@ -1,5 +1,6 @@
 //! Compaction (L-CMP; worked cases 80 and 81).
 
+use eosim_storage::{AppendOrigin, UnifiedLog};
 use eosim_types::record::RecordBatch;
 
 use crate::support::{Bench, keyed, txn};
@@ -7,7 +8,7 @@ use crate::support::{Bench, keyed, txn};
 /// Appends a transactional batch, one record per key.
 fn append(bench: &mut Bench, producer: i64, sequence: i32, keys: &[u32]) {
     let batch = keyed(txn(producer, 0, sequence), keys);
-    bench.verified(batch, eosim_storage::AppendOrigin::Client, false).unwrap();
+    bench.verified(batch, AppendOrigin::Client, false).unwrap();
 }
 
 /// Everything so far lies below the high watermark and in closed segments; then one pass.
@@ -18,7 +19,7 @@ fn clean(bench: &mut Bench) -> Vec<(i64, i32)> {
 }
 
 fn clean_again(bench: &mut Bench) -> Vec<(i64, i32)> {
-    bench.with_env(|log, env| log.clean(env));
+    bench.with_env(UnifiedLog::clean);
     let shape = |batch: &RecordBatch| (batch.base_offset, batch.record_count());
     bench.log.batches().map(shape).collect()
 }

@@ -1,7 +1,7 @@
 //! Deleting the beginning of a log (L-DEL; worked cases 15 and 82), and what is shown of producers
 //! (L-DPR-1).
 
-use eosim_storage::LogConfig;
+use eosim_storage::{LogConfig, UnifiedLog};
 use eosim_types::message::ProducerState;
 use eosim_types::{CoordinatorEpoch, LeaderEpoch, ProducerEpoch, ProducerId, Sequence};
 
@@ -16,10 +16,10 @@ fn producers_outlive_their_records_15_l_del_2_l_del_3() {
         bench.run("15", step);
         bench.roll();
     }
-    bench.with_env(|log, env| log.delete_old_segments(env));
+    bench.with_env(UnifiedLog::delete_old_segments);
     assert_eq!(bench.log.log_start_offset(), 0, "not below the high watermark");
     bench.replicate_all();
-    bench.with_env(|log, env| log.delete_old_segments(env));
+    bench.with_env(UnifiedLog::delete_old_segments);
     assert_eq!(bench.log.log_start_offset(), 1);
     assert_eq!(bench.state(1), "epoch 0 [0]");
     assert_eq!(bench.state(2), "epoch 0 [0] [1]");
@@ -34,7 +34,7 @@ fn segments_below_the_log_start_go_with_their_snapshots_82_l_del_2_l_del_4() {
     bench.roll();
     bench.replicate_all();
     bench.delete_records(2);
-    bench.with_env(|log, env| log.delete_old_segments(env));
+    bench.with_env(UnifiedLog::delete_old_segments);
     assert_eq!((bench.state(1).as_str(), bench.state(2).as_str()), ("epoch 0 [0]", "epoch 0 [0]"));
     let snapshots: Vec<_> = bench.log.producer_state_manager().snapshot_offsets().collect();
     assert_eq!(snapshots, [2]);

@@ -138,16 +138,16 @@ impl Bench {
     }
 
     pub(crate) fn sweep(&mut self) {
-        self.with_env(|log, env| log.remove_expired_producers(env));
+        self.with_env(UnifiedLog::remove_expired_producers);
     }
 
     pub(crate) fn recover(&mut self) {
-        self.with_env(|log, env| log.recover(env));
+        self.with_env(UnifiedLog::recover);
     }
 
     /// The process is stopped and started.
     pub(crate) fn stop_and_start(&mut self) {
-        self.with_env(|log, env| log.close(env));
+        self.with_env(UnifiedLog::close);
         self.recover();
     }
 
@@ -166,7 +166,7 @@ impl Bench {
     }
 
     pub(crate) fn roll(&mut self) {
-        self.with_env(|log, env| log.roll(env));
+        self.with_env(UnifiedLog::roll);
     }
 
     pub(crate) fn aborted(
@@ -349,11 +349,12 @@ pub(crate) fn plain(count: u32) -> RecordBatch {
 }
 
 /// One record with a key.
-pub(crate) fn keyed(batch: RecordBatch, keys: &[u32]) -> RecordBatch {
+pub(crate) fn keyed(mut batch: RecordBatch, keys: &[u32]) -> RecordBatch {
     let record = |&key: &u32| Record { value: Value(0), key: Some(key), value_bytes: 1 };
     let records: Arc<[Record]> = keys.iter().map(record).collect();
-    let last_offset_delta = i32::try_from(keys.len()).unwrap() - 1;
-    RecordBatch { last_offset_delta, payload: Payload::Records(records), ..batch }
+    batch.last_offset_delta = i32::try_from(keys.len()).unwrap() - 1;
+    batch.payload = Payload::Records(records);
+    batch
 }
 
 /// `batch` as it lies at `base_offset`.
