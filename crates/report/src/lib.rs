@@ -1,1 +1,18 @@
-//! Under construction.
+//! What people and other tools read: Kafka's own text forms, transcripts, verdicts, summaries.
+//!
+//! Everything here is a pure function from data to text; nothing depends on the wall clock.
+#![forbid(unsafe_code)]
+
+pub mod describe;
+pub mod dump_log;
+mod json;
+pub mod summary;
+pub mod transaction_log;
+pub mod transactions;
+pub mod transcript;
+pub mod verdict;
+
+pub use describe::describe;
+pub use summary::{FaultCount, ScenarioSummary, SweepSummary};
+pub use transcript::{Line, transcript};
+pub use verdict::{RunName, footer};

@@ -1,0 +1,157 @@
+//! The summary of a sweep, as text and as JSON.
+//!
+//! No Kafka counterpart. Holds nothing that depends on wall clock or on the number of workers.
+
+use crate::dump_log::line;
+use crate::json::{Object, list, string};
+
+/// How often a fault struck.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FaultCount {
+    /// Its name.
+    pub name: String,
+    /// How often it was done.
+    pub applied: u64,
+    /// How often it made a difference.
+    pub effective: u64,
+}
+
+/// What came out of one scenario.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ScenarioSummary {
+    /// Its name.
+    pub name: String,
+    /// Runs without a finding.
+    pub sound: u64,
+    /// Runs that broke a promise.
+    pub safety: u64,
+    /// Runs that got stuck.
+    pub liveness: u64,
+    /// Runs about which nothing can be said.
+    pub inconclusive: u64,
+    /// Steps of all runs.
+    pub steps: u64,
+    /// The faults, in the order of the scenario format.
+    pub faults: Vec<FaultCount>,
+    /// Faults that were required and never had an effect: the scenario is vacuous.
+    pub never_effective: Vec<String>,
+    /// The first failing seeds, with what broke.
+    pub failures: Vec<(u64, String)>,
+}
+
+impl ScenarioSummary {
+    /// How many runs there were.
+    #[must_use]
+    pub const fn runs(&self) -> u64 {
+        self.sound + self.safety + self.liveness + self.inconclusive
+    }
+
+    fn verdict(&self) -> &'static str {
+        if self.safety > 0 {
+            "VIOLATION"
+        } else if self.liveness > 0 {
+            "STUCK"
+        } else if !self.never_effective.is_empty() {
+            "VACUOUS"
+        } else if self.inconclusive > 0 {
+            "INCONCLUSIVE"
+        } else {
+            "sound"
+        }
+    }
+}
+
+/// What came out of a sweep.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SweepSummary {
+    /// In the order in which the scenarios were given.
+    pub scenarios: Vec<ScenarioSummary>,
+}
+
+impl SweepSummary {
+    /// A table of the scenarios, the effective faults, and the failures.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let names = self.scenarios.iter().map(|scenario| scenario.name.chars().count());
+        let width = names.max().unwrap_or(0).max("scenario".len());
+        let mut text = String::new();
+        line(
+            &mut text,
+            format_args!(
+                "{:<width$} {:>9} {:>9} {:>6} {:>5} {:>6} {:>11}  verdict",
+                "scenario", "runs", "sound", "safety", "stuck", "other", "steps"
+            ),
+        );
+        for scenario in &self.scenarios {
+            row(&mut text, scenario, width);
+        }
+        for scenario in &self.scenarios {
+            details(&mut text, scenario);
+        }
+        text
+    }
+
+    /// `{"format":1,"scenarios":[…]}`, on one line.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let scenarios = list(self.scenarios.iter().map(scenario_json));
+        let mut text = Object::new().raw("format", 1).raw("scenarios", scenarios).end();
+        text.push('\n');
+        text
+    }
+}
+
+fn row(text: &mut String, scenario: &ScenarioSummary, width: usize) {
+    let ScenarioSummary { name, sound, safety, liveness, inconclusive, steps, .. } = scenario;
+    let (runs, verdict) = (scenario.runs(), scenario.verdict());
+    line(
+        text,
+        format_args!(
+            "{name:<width$} {runs:>9} {sound:>9} {safety:>6} {liveness:>5} {inconclusive:>6} \
+             {steps:>11}  {verdict}"
+        ),
+    );
+}
+
+fn details(text: &mut String, scenario: &ScenarioSummary) {
+    let name = &scenario.name;
+    if !scenario.faults.is_empty() {
+        let count =
+            |fault: &FaultCount| format!("{} {}/{}", fault.name, fault.effective, fault.applied);
+        let counts: Vec<String> = scenario.faults.iter().map(count).collect();
+        line(text, format_args!("  {name}: effective/applied: {}", counts.join(", ")));
+    }
+    for fault in &scenario.never_effective {
+        line(text, format_args!("  {name}: required, but never effective: {fault}"));
+    }
+    for (seed, what) in &scenario.failures {
+        line(text, format_args!("  {name}: seed {seed}: {what}"));
+    }
+}
+
+fn scenario_json(scenario: &ScenarioSummary) -> String {
+    let faults = scenario.faults.iter().map(|fault| {
+        Object::new()
+            .string("name", &fault.name)
+            .raw("applied", fault.applied)
+            .raw("effective", fault.effective)
+            .end()
+    });
+    let failures = scenario
+        .failures
+        .iter()
+        .map(|(seed, what)| Object::new().raw("seed", seed).string("what", what).end());
+    Object::new()
+        .string("scenario", &scenario.name)
+        .string("verdict", scenario.verdict())
+        .raw("runs", scenario.runs())
+        .raw("sound", scenario.sound)
+        .raw("safety", scenario.safety)
+        .raw("liveness", scenario.liveness)
+        .raw("inconclusive", scenario.inconclusive)
+        .raw("steps", scenario.steps)
+        .raw("faults", list(faults))
+        .raw("never_effective", list(scenario.never_effective.iter().map(|name| string(name))))
+        .raw("failures", list(failures))
+        .end()
+}

@@ -1,0 +1,87 @@
+//! The verdict over one run, as a footer whose last line is a command to paste.
+//!
+//! No Kafka counterpart. Nothing is printed but what was measured.
+
+use eosim_checker::{Anomaly, Stuck, Verdict};
+use eosim_types::Instant;
+
+use crate::dump_log::line;
+
+/// Which run a verdict is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunName<'a> {
+    /// The scenario.
+    pub scenario: &'a str,
+    /// The seed.
+    pub seed: u64,
+    /// How many steps the run took.
+    pub steps: u64,
+    /// How long it lasted, virtual time.
+    pub ended: Instant,
+    /// The folder that holds its artefacts, if they are kept.
+    pub folder: Option<&'a str>,
+}
+
+/// A verdict in one line if the run is sound, else with its reason and how to repeat it.
+#[must_use]
+pub fn footer(verdict: &Verdict, run: RunName<'_>) -> String {
+    let mut text = String::new();
+    match verdict {
+        Verdict::Sound => {
+            line(&mut text, format_args!("sound   {}", at(run, run.steps, run.ended)));
+        }
+        Verdict::Safety(anomalies) => safety(&mut text, anomalies, run),
+        Verdict::Liveness(stuck) => liveness(&mut text, stuck, run),
+        Verdict::Inconclusive(why) => {
+            line(&mut text, format_args!("INCONCLUSIVE   {}", at(run, run.steps, run.ended)));
+            line(&mut text, format_args!("  {why}"));
+        }
+    }
+    if *verdict != Verdict::Sound {
+        reproduce(&mut text, run);
+    }
+    text
+}
+
+fn at(run: RunName<'_>, step: u64, at: Instant) -> String {
+    format!("scenario={} seed={} step={step} t={at}", run.scenario, run.seed)
+}
+
+fn safety(text: &mut String, anomalies: &[Anomaly], run: RunName<'_>) {
+    let Some(first) = anomalies.first() else { return };
+    let place = at(run, first.step, first.at);
+    line(text, format_args!("VIOLATION {}   {place}", first.invariant));
+    line(text, format_args!("  {}", first.summary));
+    more(text, anomalies.len());
+    match run.folder {
+        Some(folder) => {
+            let rule = first.rule;
+            line(text, format_args!("  rule {rule} · shown in {folder}/transcript.txt"));
+        }
+        None => line(text, format_args!("  rule {}", first.rule)),
+    }
+}
+
+fn liveness(text: &mut String, stuck: &[Stuck], run: RunName<'_>) {
+    let Some(first) = stuck.first() else { return };
+    line(text, format_args!("STUCK   {}", at(run, run.steps, run.ended)));
+    let Stuck { what, waiting_for, since } = first;
+    line(text, format_args!("  {what} waits for {waiting_for} since {since}"));
+    more(text, stuck.len());
+}
+
+fn more(text: &mut String, count: usize) {
+    if count > 1 {
+        line(text, format_args!("  and {} more", count - 1));
+    }
+}
+
+fn reproduce(text: &mut String, run: RunName<'_>) {
+    match run.folder {
+        Some(folder) => line(text, format_args!("  reproduce: eosim replay {folder}/choices.json")),
+        None => {
+            let RunName { scenario, seed, .. } = run;
+            line(text, format_args!("  reproduce: eosim run {scenario} --seed {seed}"));
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Messages in one line each, and the transcript that holds them.
+
+use std::sync::Arc;
+
+use eosim_report::{Line, describe, transcript};
+use eosim_types::message::*;
+use eosim_types::metadata::MetadataImage;
+use eosim_types::record::*;
+use eosim_types::version::TransactionVersion;
+use eosim_types::*;
+use expect_test::expect;
+
+fn names() -> Names {
+    let mut names = Names::default();
+    names.add_topic("orders");
+    names.add_transactional_id("writer");
+    names.add_group("readers");
+    names.add_value("x");
+    names
+}
+
+const TP: TopicPartition = TopicPartition::new(Topic(2), 0);
+const OTHER: TopicPartition = TopicPartition::new(Topic(2), 1);
+const ID: TransactionalId = TransactionalId(1);
+const GROUP: GroupId = GroupId(1);
+const P: ProducerId = ProducerId(4);
+const E: ProducerEpoch = ProducerEpoch(2);
+const B: BrokerId = BrokerId(1);
+
+fn data(names: &mut Names) -> RecordBatch {
+    let record = Record { value: names.add_value("x"), key: None, value_bytes: 1 };
+    RecordBatch {
+        base_offset: 7,
+        last_offset_delta: 0,
+        partition_leader_epoch: LeaderEpoch(0),
+        is_transactional: true,
+        max_timestamp: 0,
+        producer_id: P,
+        producer_epoch: E,
+        base_sequence: Sequence(3),
+        payload: Payload::Records([record].into()),
+    }
+}
+
+fn requests(names: &mut Names) -> Vec<Request> {
+    let partitions = vec![TP, OTHER];
+    let offsets =
+        vec![CommittableOffset { partition: TP, offset: 9, leader_epoch: LeaderEpoch(0) }];
+    let member = GroupMember::NONE;
+    let add = AddPartitionsToTxnTransaction {
+        transactional_id: ID,
+        producer_id: P,
+        producer_epoch: E,
+        verify_only: true,
+        partitions: partitions.clone(),
+    };
+    let marker = WritableTxnMarker {
+        producer_id: P,
+        producer_epoch: E,
+        transaction_result: TransactionResult::Abort,
+        partitions: partitions.clone(),
+        coordinator_epoch: CoordinatorEpoch(5),
+        transaction_version: TransactionVersion::Tv2,
+    };
+    let fetch = FetchPartition {
+        partition: TP,
+        fetch_offset: 7,
+        current_leader_epoch: LeaderEpoch(0),
+        last_fetched_epoch: LeaderEpoch(-1),
+        log_start_offset: -1,
+    };
+    vec![
+        ProduceRequest {
+            version: 12,
+            transactional_id: Some(ID),
+            acks: -1,
+            timeout_ms: 1,
+            partitions: vec![(TP, data(names))],
+        }
+        .into(),
+        FetchRequest {
+            version: 11,
+            replica: Some((B, 1)),
+            isolation_level: IsolationLevel::ReadCommitted,
+            max_wait_ms: 1,
+            min_bytes: 1,
+            partition_max_bytes: 1,
+            partitions: vec![fetch],
+        }
+        .into(),
+        ListOffsetsRequest {
+            version: 5,
+            asker: ListOffsetsAsker::Consumer(IsolationLevel::ReadCommitted),
+            partition: TP,
+            current_leader_epoch: LeaderEpoch(0),
+            timestamp: ListOffsetsTimestamp::Latest,
+        }
+        .into(),
+        FindCoordinatorRequest { key: CoordinatorKey::Transaction(ID) }.into(),
+        FindCoordinatorRequest { key: CoordinatorKey::Group(GROUP) }.into(),
+        MetadataRequest {}.into(),
+        InitProducerIdRequest {
+            version: 5,
+            transactional_id: None,
+            transaction_timeout_ms: 1,
+            producer_id: ProducerId::NONE,
+            producer_epoch: ProducerEpoch::NONE,
+        }
+        .into(),
+        AddPartitionsToTxnRequest { version: 5, transactions: vec![add] }.into(),
+        AddOffsetsToTxnRequest {
+            version: 4,
+            transactional_id: ID,
+            producer_id: P,
+            producer_epoch: E,
+            group: GROUP,
+        }
+        .into(),
+        EndTxnRequest {
+            version: 5,
+            transactional_id: ID,
+            producer_id: P,
+            producer_epoch: E,
+            committed: true,
+        }
+        .into(),
+        WriteTxnMarkersRequest { version: 2, markers: vec![marker] }.into(),
+        TxnOffsetCommitRequest {
+            version: 5,
+            transactional_id: ID,
+            group: GROUP,
+            producer_id: P,
+            producer_epoch: E,
+            member,
+            offsets: offsets.clone(),
+        }
+        .into(),
+        OffsetCommitRequest { version: 7, group: GROUP, member, offsets }.into(),
+        OffsetFetchRequest { version: 7, group: GROUP, partitions: None, require_stable: true }
+            .into(),
+        AlterPartitionRequest {
+            broker: B,
+            broker_epoch: 1,
+            partition: TP,
+            leader_epoch: LeaderEpoch(3),
+            partition_epoch: 1,
+            new_isr: vec![(B, 1), (BrokerId(2), 1)],
+        }
+        .into(),
+    ]
+}
+
+fn responses(names: &mut Names) -> Vec<Response> {
+    let aborted =
+        AbortedTxn { producer_id: P, first_offset: 4, last_offset: 7, last_stable_offset: 8 };
+    vec![
+        ProduceResponse {
+            partitions: vec![ProducePartitionResponse {
+                partition: TP,
+                error: ErrorCode::OutOfOrderSequenceNumber,
+                base_offset: -1,
+                log_append_time: -1,
+                log_start_offset: -1,
+            }],
+        }
+        .into(),
+        FetchResponse {
+            partitions: vec![FetchPartitionResponse {
+                partition: TP,
+                error: ErrorCode::None,
+                high_watermark: 9,
+                last_stable_offset: 8,
+                log_start_offset: 0,
+                aborted_transactions: vec![aborted],
+                diverging_epoch: Some((LeaderEpoch(1), 5)),
+                batches: vec![data(names)],
+            }],
+        }
+        .into(),
+        FindCoordinatorResponse { error: ErrorCode::None, node: Some(B) }.into(),
+        InitProducerIdResponse {
+            error: ErrorCode::ConcurrentTransactions,
+            producer_id: ProducerId::NONE,
+            producer_epoch: ProducerEpoch::NONE,
+        }
+        .into(),
+        AddPartitionsToTxnResponse {
+            error: ErrorCode::None,
+            results: vec![(
+                ID,
+                vec![(TP, ErrorCode::None), (OTHER, ErrorCode::InvalidProducerEpoch)],
+            )],
+        }
+        .into(),
+        EndTxnResponse { error: ErrorCode::None, producer_id: P, producer_epoch: E }.into(),
+        WriteTxnMarkersResponse {
+            results: vec![(P, vec![(TP, ErrorCode::None), (OTHER, ErrorCode::None)])],
+        }
+        .into(),
+        FetchMetadataResponse { image: Arc::new(MetadataImage::default()) }.into(),
+    ]
+}
+
+#[test]
+fn requests_in_one_line() {
+    let mut names = names();
+    let lines = requests(&mut names);
+    let lines = lines.into_iter().map(|request| describe(&Message::Request(request), &names));
+    expect![[r#"
+        Produce v12 acks=-1 orders-0 seq 3 [x] of 4/2 transactional
+        Fetch follower 1 orders-0@7
+        ListOffsets read_committed orders-0 latest
+        FindCoordinator of transaction "writer"
+        FindCoordinator of group "readers"
+        Metadata
+        InitProducerId v5 no transactional id -1/-1
+        AddPartitionsToTxn verify "writer" 4/2 orders-0, orders-1
+        AddOffsetsToTxn v4 "writer" 4/2 group "readers"
+        EndTxn v5 "writer" 4/2 COMMIT
+        WriteTxnMarkers ABORT 4/2 coordinator epoch 5 to orders-0, orders-1
+        TxnOffsetCommit v5 "writer" 4/2 group "readers" orders-0@9
+        OffsetCommit v7 "readers" orders-0@9
+        OffsetFetch "readers" all partitions stable
+        AlterPartition orders-0 leader epoch 3 ISR [1 2]
+    "#]]
+    .assert_eq(&(lines.collect::<Vec<_>>().join("\n") + "\n"));
+}
+
+#[test]
+fn responses_in_one_line() {
+    let mut names = names();
+    let lines = responses(&mut names);
+    let lines = lines.into_iter().map(|response| describe(&Message::Response(response), &names));
+    expect![[r#"
+        Produce orders-0 OUT_OF_ORDER_SEQUENCE_NUMBER @-1
+        Fetch orders-0 NONE HW 9 LSO 8 [1@7] aborted [4 from 4] diverging at leader epoch 1 ends @5
+        FindCoordinator NONE broker 1
+        InitProducerId CONCURRENT_TRANSACTIONS -1/-1
+        AddPartitionsToTxn "writer" orders-0 NONE, orders-1 INVALID_PRODUCER_EPOCH
+        EndTxn NONE 4/2
+        WriteTxnMarkers producer id 4 NONE
+        FetchMetadata metadata 0
+    "#]]
+    .assert_eq(&(lines.collect::<Vec<_>>().join("\n") + "\n"));
+}
+
+#[test]
+fn a_transcript_has_a_legend_and_columns() {
+    let line = |step, at, actor, event: &str| Line {
+        at: Instant(at),
+        step,
+        actor,
+        event: event.to_string(),
+    };
+    let lines = [
+        line(1, 0, "writer", "→ broker-1 InitProducerId v5 \"writer\" -1/-1"),
+        line(2, 1_500_000, "broker-1", "⇒ writer InitProducerId v5 \"writer\" -1/-1"),
+    ];
+    expect![[r##"
+        # step     number of the step within the run (--at STEP)
+        # time     virtual time since the run began
+        # actor    to whom it happened
+        # → API    a request leaves for the actor named    ← API  its answer arrives
+        # ⇒ API    a request is taken from the actor named ⇐ API  its answer leaves
+        # p/e      producer id and producer epoch, as in 0/3; -1/-1 is none
+        # seq      base sequence of a batch; n@o is n records at base offset o
+        #
+            step         time actor    event
+               1     0.000000 writer   → broker-1 InitProducerId v5 "writer" -1/-1
+               2     1.500000 broker-1 ⇒ writer InitProducerId v5 "writer" -1/-1
+    "##]]
+    .assert_eq(&transcript(&lines));
+}
