@@ -17,7 +17,7 @@ use crate::coordinator::TransactionCoordinator;
 use crate::response_callback::ResponseCallback;
 
 /// A fatal answer that waits for its barrier.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Confirmation {
     transactional_id: TransactionalId,
     coordinator_epoch: CoordinatorEpoch,

@@ -15,6 +15,7 @@ mod action;
 mod add_offsets_to_txn;
 mod add_partitions_to_txn;
 mod append_transaction_to_log;
+mod complete_transition;
 mod confirm_leadership;
 mod coordinator;
 mod describe_transactions;
