@@ -58,6 +58,6 @@ mod tests {
 
     #[test]
     fn seed_one_never_changes_in_any_build() {
-        assert_eq!(RoundTrips::new().run(1).digest, 0);
+        assert_eq!(RoundTrips::new().run(1).digest, 6_402_322_869_177_628_780);
     }
 }

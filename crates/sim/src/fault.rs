@@ -25,7 +25,7 @@ pub use gc_pause::GcPause;
 pub use late_request::LateRequest;
 pub use lost_request::LostRequest;
 pub use lost_response::LostResponse;
-pub use random::{Fault, Phase, Random};
+pub use random::{Fault, Phase, Random, Scope};
 pub use rate::{Count, Range, Rate};
 pub use zombie::{Stall, Zombie};
 

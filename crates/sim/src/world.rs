@@ -33,7 +33,7 @@ use eosim_actor::{Actor, Choices, Cx, Effect, Event, Out};
 use eosim_types::digest::Digest;
 use eosim_types::{ActorId, DefectSet, Env, Instant, Marks};
 
-use crate::fault::{Envelope, Fate, FaultHook, Order, Range};
+use crate::fault::{FaultHook, Order, Range};
 use crate::listener::{Listener, Stamp};
 use connection::{Connection, Request};
 use network::{Held, timer_body};
@@ -97,8 +97,10 @@ pub struct World<A: Actor, C, F, L> {
     actors: Vec<A>,
     processes: Vec<Process>,
     queue: Queue,
-    /// Queued events that are no timers' and no orders'.
-    under_way: u32,
+    /// How many latencies there are to choose from.
+    latencies: u32,
+    /// Queued events that are timers' or orders': nothing that is under way.
+    background: usize,
     request_count: u32,
     requests: Slab<Request<A::Message>>,
     connections: Slab<Connection>,
@@ -132,7 +134,8 @@ where
             actors: Vec::new(),
             processes: Vec::new(),
             queue: Queue::default(),
-            under_way: 0,
+            latencies: 1,
+            background: 0,
             request_count: 0,
             requests: Slab::default(),
             connections: Slab::default(),
@@ -153,7 +156,8 @@ where
     pub fn reset(&mut self, outsiders: usize, prepare: impl FnOnce(&mut Vec<A>)) {
         self.now = Instant::START;
         (self.steps, self.delivered, self.digest) = (0, 0, Digest::new());
-        (self.under_way, self.request_count) = (0, 0);
+        (self.background, self.request_count) = (0, 0);
+        self.latencies = self.settings.latency.options();
         self.queue.clear();
         self.requests.clear();
         self.connections.clear();
@@ -168,7 +172,7 @@ where
         self.processes.resize_with(ids, Process::default);
         self.processes.iter_mut().for_each(Process::reset);
         for actor in 0..u32::try_from(self.actors.len()).expect("just checked") {
-            self.enqueue(Instant::START, Body::Started(actor));
+            self.queue.push(Instant::START, Body::Started(actor));
         }
         self.faults.start(&mut fault_cx!(self));
         self.obey_orders();
@@ -226,7 +230,6 @@ where
     }
 
     /// Takes the next step unless it is later than `limit`.
-    #[inline]
     pub fn step_until(&mut self, limit: Instant) -> Option<StepInfo> {
         while self.queue.next_at()? <= limit {
             let (at, body) = self.queue.pop()?;
@@ -240,13 +243,13 @@ where
     }
 
     #[inline]
-    fn enqueue(&mut self, at: Instant, body: Body) {
-        self.under_way += 1;
+    fn push_background(&mut self, at: Instant, body: Body) {
+        self.background += 1;
         self.queue.push(at, body);
     }
 
     /// Lets `actor` take `event` and does what it decides.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, actor: ActorId, event: Event<A::Message>) {
         self.steps += 1;
         let stamp = Stamp { at: self.now, step: self.steps, actor };
@@ -272,7 +275,7 @@ where
     }
 
     /// Does what was decided in a step, then what faults have ordered meanwhile.
-    #[inline]
+    #[inline(always)]
     fn carry_out(&mut self, stamp: Stamp) {
         let mut out = std::mem::take(&mut self.out);
         self.listener.effects(stamp, out.effects());
@@ -285,7 +288,7 @@ where
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn perform(&mut self, stamp: Stamp, effect: Effect<A::Message, A::Observation>) {
         let actor = stamp.actor;
         let process = &mut self.processes[usize::from(actor.0)];
@@ -299,22 +302,12 @@ where
                 if !Queue::reaches(at) {
                     process.cancel_timer(key);
                 } else if process.set_timer(key, at.max(self.now)) {
-                    self.queue.push(at.max(self.now), timer_body(actor, key));
+                    self.push_background(at.max(self.now), timer_body(actor, key));
                 }
             }
             Effect::CancelTimer { key } => process.cancel_timer(key),
             Effect::Observe(observation) => self.listener.observed(stamp, observation),
             Effect::Exit => self.exit(actor),
         }
-    }
-
-    /// Asks the fault hook what becomes of a message, and tells the listener if it is unusual.
-    #[inline]
-    fn fate(&mut self, envelope: Envelope<'_, A::Message>) -> Fate {
-        let fate = self.faults.sent(&mut fault_cx!(self), envelope);
-        if fate != Fate::Deliver {
-            self.listener.fate(self.now, &envelope, fate);
-        }
-        fate
     }
 }

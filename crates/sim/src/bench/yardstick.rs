@@ -86,12 +86,14 @@ impl Yardstick {
         }
     }
 
-    /// Goes on to the next id, if there is one.
+    /// Goes on to the next id, if there is one; if not, no timeout means anything any more.
     fn next(&mut self, at: u64, client: usize) -> bool {
         let more = self.clients[client].id < ROUND_TRIPS_EACH;
         if more {
             self.clients[client].id += 1;
             self.ask(at, client);
+        } else {
+            self.clients[client].attempt += 1;
         }
         more
     }

@@ -22,6 +22,7 @@ pub struct ConnectionReset {
 
 impl Fault for ConnectionReset {
     const NAME: &'static str = "connection_reset";
+    const WAY: Option<Way> = Some(Way::Request);
 
     #[inline]
     fn is_on(&self) -> bool {
@@ -35,7 +36,7 @@ impl Fault for ConnectionReset {
     #[inline]
     fn sent<M>(&mut self, cx: &mut FaultCx<'_>, phase: Phase, envelope: Envelope<'_, M>) -> Fate {
         let (from, to) = (envelope.from, envelope.to);
-        if envelope.way == Way::Request && self.rate.strikes(cx, RESET, from) {
+        if self.rate.strikes(cx, RESET, from) {
             self.count.apply(false);
             let after = phase.cut(cx.now, self.after.draw(cx, RESET_AFTER, from));
             cx.order(cx.now + after, Command::Reset { from, to });

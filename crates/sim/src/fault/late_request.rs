@@ -21,6 +21,7 @@ pub struct LateRequest {
 
 impl Fault for LateRequest {
     const NAME: &'static str = "late_request";
+    const WAY: Option<Way> = Some(Way::Request);
 
     #[inline]
     fn is_on(&self) -> bool {
@@ -33,7 +34,7 @@ impl Fault for LateRequest {
 
     #[inline]
     fn sent<M>(&mut self, cx: &mut FaultCx<'_>, phase: Phase, envelope: Envelope<'_, M>) -> Fate {
-        if envelope.way != Way::Request || !self.rate.strikes(cx, LATE_REQUEST, envelope.from) {
+        if !self.rate.strikes(cx, LATE_REQUEST, envelope.from) {
             return Fate::Deliver;
         }
         self.count.apply(false);

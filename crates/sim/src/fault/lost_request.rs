@@ -21,6 +21,7 @@ pub struct LostRequest {
 
 impl Fault for LostRequest {
     const NAME: &'static str = "lost_request";
+    const WAY: Option<Way> = Some(Way::Request);
 
     #[inline]
     fn is_on(&self) -> bool {
@@ -33,7 +34,7 @@ impl Fault for LostRequest {
 
     #[inline]
     fn sent<M>(&mut self, cx: &mut FaultCx<'_>, _: Phase, envelope: Envelope<'_, M>) -> Fate {
-        if envelope.way != Way::Request || !self.rate.strikes(cx, LOST_REQUEST, envelope.from) {
+        if !self.rate.strikes(cx, LOST_REQUEST, envelope.from) {
             return Fate::Deliver;
         }
         self.count.apply(envelope.awaited);

@@ -21,6 +21,7 @@ pub struct LostResponse {
 
 impl Fault for LostResponse {
     const NAME: &'static str = "lost_response";
+    const WAY: Option<Way> = Some(Way::Response);
 
     #[inline]
     fn is_on(&self) -> bool {
@@ -33,7 +34,7 @@ impl Fault for LostResponse {
 
     #[inline]
     fn sent<M>(&mut self, cx: &mut FaultCx<'_>, _: Phase, envelope: Envelope<'_, M>) -> Fate {
-        if envelope.way != Way::Response || !self.rate.strikes(cx, LOST_RESPONSE, envelope.from) {
+        if !self.rate.strikes(cx, LOST_RESPONSE, envelope.from) {
             return Fate::Deliver;
         }
         self.count.apply(envelope.awaited);

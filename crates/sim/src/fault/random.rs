@@ -8,7 +8,7 @@ use eosim_types::{Duration, Instant};
 
 use super::{
     Cause, Command, ConnectionReset, Count, Crash, Envelope, Fate, FaultCx, FaultHook, GcPause,
-    LateRequest, LostRequest, LostResponse, Zombie,
+    LateRequest, LostRequest, LostResponse, Way, Zombie,
 };
 
 /// When faults may strike: from `start` on and before `end`.
@@ -40,6 +40,9 @@ pub trait Fault {
     /// Its name in scenarios and counts.
     const NAME: &'static str;
 
+    /// Which way travel the messages that it may hit, if it hits messages.
+    const WAY: Option<Way> = None;
+
     /// Can it strike at all?
     fn is_on(&self) -> bool;
 
@@ -54,7 +57,7 @@ pub trait Fault {
         None
     }
 
-    /// What becomes of a message that is sent.
+    /// What becomes of a message that is sent on [`Fault::WAY`].
     #[inline]
     fn sent<M>(&mut self, _: &mut FaultCx<'_>, _: Phase, _: Envelope<'_, M>) -> Fate {
         Fate::Deliver
@@ -62,6 +65,31 @@ pub trait Fault {
 
     /// Another [`Fault::every`] has passed.
     fn woken(&mut self, _: &mut FaultCx<'_>, _: Phase) {}
+}
+
+/// Which faults may hit messages that travel one way or the other, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Scope {
+    requests: u32,
+    responses: u32,
+}
+
+impl Scope {
+    fn add(&mut self, way: Option<Way>, number: u32) {
+        match way {
+            Some(Way::Request) => self.requests |= 1 << number,
+            Some(Way::Response) => self.responses |= 1 << number,
+            None => {}
+        }
+    }
+
+    #[inline]
+    fn of(self, way: Way) -> u32 {
+        match way {
+            Way::Request => self.requests,
+            Way::Response => self.responses,
+        }
+    }
 }
 
 macro_rules! faults {
@@ -72,6 +100,8 @@ macro_rules! faults {
             /// When they may strike.
             pub phase: Phase,
             $($(#[$doc])* pub $name: $Fault,)+
+            /// Which of them are on; worked out when a run begins.
+            pub scope: Scope,
         }
 
         #[derive(Clone, Copy)]
@@ -91,6 +121,12 @@ macro_rules! faults {
 
         impl<M> FaultHook<M> for Random {
             fn start(&mut self, cx: &mut FaultCx<'_>) {
+                self.scope = Scope::default();
+                $(
+                    if self.$name.is_on() {
+                        self.scope.add($Fault::WAY, Number::$Fault as u32);
+                    }
+                )+
                 if self.phase.end > self.phase.start {
                     cx.order(self.phase.end, Command::Heal);
                 }
@@ -103,11 +139,12 @@ macro_rules! faults {
 
             #[inline]
             fn sent(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>) -> Fate {
-                if !self.phase.contains(cx.now) {
+                let may_hit = self.scope.of(envelope.way);
+                if may_hit == 0 || !self.phase.contains(cx.now) {
                     return Fate::Deliver;
                 }
                 $(
-                    if self.$name.is_on() {
+                    if may_hit & (1 << Number::$Fault as u32) != 0 {
                         cx.cause = Cause(Number::$Fault as u16);
                         let fate = self.$name.sent(cx, self.phase, envelope);
                         if fate != Fate::Deliver {

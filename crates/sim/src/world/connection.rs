@@ -48,10 +48,28 @@ pub(super) struct Connection {
 pub(super) struct Direction {
     /// Nothing arrives before what was sent earlier.
     pub(super) clear_at: Instant,
-    /// All that is sent vanishes.
-    pub(super) silent: bool,
-    /// All that is sent waits for this key.
-    pub(super) held: Option<HoldKey>,
+    pub(super) flow: Flow,
+}
+
+/// What happens to all that is sent one way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) enum Flow {
+    /// It arrives.
+    #[default]
+    Free,
+    /// It vanishes.
+    Silent,
+    /// It waits.
+    Held(HoldKey),
+}
+
+impl Direction {
+    /// When a message arrives that would be there at `at` if nothing were before it.
+    #[inline]
+    pub(super) fn arrival(&mut self, at: Instant) -> Instant {
+        self.clear_at = at.max(self.clear_at);
+        self.clear_at
+    }
 }
 
 impl Connection {
@@ -81,12 +99,19 @@ impl Connection {
         next
     }
 
-    /// The opener no longer waits for `correlation`.
+    /// The opener no longer waits for `correlation`, usually the one that it has waited for longest.
     #[inline]
     pub(super) fn settle(&mut self, correlation: Correlation) {
         if self.open.front() == Some(&correlation) {
             self.open.pop_front();
-        } else if let Some(at) = self.open.iter().position(|&c| c == correlation) {
+        } else {
+            self.settle_out_of_order(correlation);
+        }
+    }
+
+    #[cold]
+    fn settle_out_of_order(&mut self, correlation: Correlation) {
+        if let Some(at) = self.open.iter().position(|&c| c == correlation) {
             self.open.remove(at);
         }
     }

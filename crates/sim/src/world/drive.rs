@@ -76,7 +76,7 @@ where
     /// Takes steps until no message is under way: only timers, and requests that an actor keeps
     /// for later, are left.
     pub fn settle(&mut self, limits: Limits) -> Stop {
-        self.run_until(limits, |world| world.under_way == 0)
+        self.run_until(limits, |world| world.queue.len() == world.background)
     }
 
     /// Lets `time` pass.

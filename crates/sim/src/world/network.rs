@@ -6,11 +6,32 @@ use eosim_actor::{Actor, Choices, Correlation, Event, Lane, RequestToken, Site, 
 use eosim_types::{ActorId, Duration};
 
 use super::World;
-use super::connection::{Connection, NONE, Request};
+use super::connection::{Connection, Flow, NONE, Request};
 use super::process::{Condition, Ring, Route};
 use super::queue::Body;
 use crate::fault::{Envelope, Fate, FaultHook, HoldKey, Way};
 use crate::listener::Listener;
+
+/// Asks the fault hook what becomes of a message, and tells the listener if it is unusual.
+macro_rules! fate {
+    ($world:expr, $envelope:expr) => {{
+        let envelope = $envelope;
+        let fate = $world.faults.sent(&mut fault_cx!($world), envelope);
+        if fate != Fate::Deliver {
+            $world.listener.fate($world.now, &envelope, fate);
+        }
+        fate
+    }};
+}
+
+/// Draws how long a message of a sender travels.
+macro_rules! latency {
+    ($world:expr, $sender:expr) => {{
+        let n = $world.latencies;
+        let pick = if n == 1 { 0 } else { $world.choices.choose(LATENCY, $sender, n) };
+        $world.settings.latency.min + Duration(u64::from(pick))
+    }};
+}
 
 const LATENCY: Site = Site::new("network.latency", Stream::Network);
 
@@ -23,7 +44,7 @@ pub(super) struct Held {
 }
 
 /// What an arrival amounts to: an event that an actor takes, or nothing to be seen.
-type Taken<M> = Option<(ActorId, Event<M>)>;
+pub(super) type Taken<M> = Option<(ActorId, Event<M>)>;
 
 impl<A, C, F, L> World<A, C, F, L>
 where
@@ -34,26 +55,23 @@ where
     L: Listener<A::Message, A::Observation>,
 {
     /// An event has come up.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arrive(&mut self, body: Body) -> Taken<A::Message> {
         match body {
-            Body::Timer(timer) => return self.timer_rings(timer),
+            Body::Timer(timer) => self.timer_rings(timer),
             Body::Order(order) => {
                 self.order_is_due(order);
-                return None;
+                None
             }
-            _ => self.under_way -= 1,
-        }
-        match body {
             Body::Request(request) => self.request_arrives(request),
             Body::Read(request) => self.read(request),
             Body::Response(request) => self.response_arrives(request),
             Body::Broken(connection) => self.opener_learns_of_break(connection),
-            _ => self.process_event(body),
+            Body::Started(_) | Body::StopRequested(_) => self.process_event(body),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(
         &mut self,
         from: ActorId,
@@ -68,25 +86,28 @@ where
         if !connection.opener_up {
             return;
         }
-        let way = Way::Request;
-        let fate = self.fate(Envelope { way, from, to, lane, awaited: true, message: &message });
-        let request = self.requests.take();
+        connection.references += 1;
         self.request_count += 1;
-        self.connections[slot].references += 1;
-        self.requests[request] = Request {
-            number: self.request_count,
-            connection: slot,
-            correlation,
-            seen: false,
-            late: None,
-            message: Some(message),
-        };
-        self.befall(way, request, fate);
+        let request = self.requests.take();
+        let entry = &mut self.requests[request];
+        entry.number = self.request_count;
+        (entry.connection, entry.correlation) = (slot, correlation);
+        (entry.seen, entry.late) = (false, None);
+        let way = Way::Request;
+        let fate = fate!(self, Envelope { way, from, to, lane, awaited: true, message: &message });
+        entry.message = Some(message);
+        if fate == Fate::Deliver && connection.requests.flow == Flow::Free {
+            let latency = latency!(self, from);
+            let at = connection.requests.arrival(self.now + latency);
+            self.queue.push(at, Body::Request(request));
+        } else {
+            self.befall(way, request, fate);
+        }
     }
 
     /// The receiver has answered, or is done without an answer. A token from before a crash says
     /// nothing any more.
-    #[inline]
+    #[inline(always)]
     pub(super) fn respond(
         &mut self,
         actor: ActorId,
@@ -94,30 +115,35 @@ where
         message: Option<A::Message>,
     ) {
         let (index, number) = split(token);
-        let Some(request) = self.requests.get(index).filter(|r| r.number == number) else { return };
-        let connection = &mut self.connections[request.connection];
+        let Some(entry) = self.requests.get_mut(index).filter(|entry| entry.number == number)
+        else {
+            return;
+        };
+        let connection = &mut self.connections[entry.connection];
         if connection.current != index || connection.reading {
             return;
         }
         assert!(connection.to == actor, "actor {actor} answers a request of another");
-        let (to, lane, awaited) = (connection.from, connection.lane, connection.opener_up);
-        let next = connection.read_next();
-        if let Some(next) = next {
-            self.enqueue(self.now, Body::Read(next));
+        if let Some(next) = connection.read_next() {
+            self.queue.push(self.now, Body::Read(next));
         }
         let Some(message) = message else {
-            let correlation = self.requests[index].correlation;
-            self.connection_of(index).settle(correlation);
+            connection.settle(entry.correlation);
             return self.drop_request(index);
         };
         let way = Way::Response;
-        let fate = self.fate(Envelope { way, from: actor, to, lane, awaited, message: &message });
-        if awaited {
-            let request = &mut self.requests[index];
-            (request.message, request.seen) = (Some(message), false);
-            self.befall(way, index, fate);
-        } else {
+        let (to, lane, awaited) = (connection.from, connection.lane, connection.opener_up);
+        let envelope = Envelope { way, from: actor, to, lane, awaited, message: &message };
+        let fate = fate!(self, envelope);
+        (entry.message, entry.seen) = (Some(message), false);
+        if !awaited {
             self.drop_request(index);
+        } else if fate == Fate::Deliver && connection.responses.flow == Flow::Free {
+            let latency = latency!(self, actor);
+            let at = connection.responses.arrival(self.now + latency);
+            self.queue.push(at, Body::Response(index));
+        } else {
+            self.befall(way, index, fate);
         }
     }
 
@@ -134,7 +160,7 @@ where
     }
 
     /// The connection in use, or a new one.
-    #[inline]
+    #[inline(always)]
     fn route(&mut self, from: ActorId, to: ActorId, lane: Lane) -> u32 {
         let routes = &self.processes[usize::from(from.0)].connections;
         let known = routes.iter().position(|route| route.to == to && route.lane == lane);
@@ -162,61 +188,46 @@ where
         slot
     }
 
-    /// Does to a message what was decided, unless its direction is dead or held already.
-    #[inline]
+    /// Does to a message what was decided, unless something befell its direction before.
+    #[cold]
     fn befall(&mut self, way: Way, request: u32, fate: Fate) {
         let slot = self.requests[request].connection;
-        let direction = self.connections[slot].direction(way);
-        if direction.silent {
-            return self.drop_request(request);
-        }
-        if let Some(key) = direction.held {
-            return self.held.push(Held { key, way, request });
-        }
-        match fate {
-            Fate::Deliver => self.travel(way, request, Duration::ZERO),
-            Fate::Delay(by) => self.travel(way, request, by),
-            Fate::Lose => {
+        let flow = &mut self.connections[slot].direction(way).flow;
+        match (*flow, fate) {
+            (Flow::Silent, _) => self.drop_request(request),
+            (Flow::Held(key), _) => self.held.push(Held { key, way, request }),
+            (Flow::Free, Fate::Deliver) => self.travel(way, request, Duration::ZERO),
+            (Flow::Free, Fate::Delay(by)) => self.travel(way, request, by),
+            (Flow::Free, Fate::Lose) => {
                 self.break_connection(slot);
                 self.drop_request(request);
             }
-            Fate::Silence => {
-                direction.silent = true;
+            (Flow::Free, Fate::Silence) => {
+                *flow = Flow::Silent;
                 self.drop_request(request);
             }
-            Fate::Late(after, cause) => {
+            (Flow::Free, Fate::Late(after, cause)) => {
                 self.requests[request].late = Some(cause);
                 self.travel(way, request, after);
                 self.break_connection(slot);
             }
-            Fate::Hold(key) => {
-                direction.held = Some(key);
+            (Flow::Free, Fate::Hold(key)) => {
+                *flow = Flow::Held(key);
                 self.held.push(Held { key, way, request });
             }
         }
     }
 
-    /// Sends a message on its way; it arrives after what was sent before it.
-    #[inline]
+    /// Sends a message on its way.
     pub(super) fn travel(&mut self, way: Way, request: u32, extra: Duration) {
-        let slot = self.requests[request].connection;
-        let connection = &self.connections[slot];
+        let connection = &mut self.connections[self.requests[request].connection];
         let (sender, body) = match way {
             Way::Request => (connection.from, Body::Request(request)),
             Way::Response => (connection.to, Body::Response(request)),
         };
-        let at = self.now + self.latency(sender) + extra;
-        let direction = self.connections[slot].direction(way);
-        let at = at.max(direction.clear_at);
-        direction.clear_at = at;
-        self.enqueue(at, body);
-    }
-
-    #[inline]
-    fn latency(&mut self, sender: ActorId) -> Duration {
-        let n = self.settings.latency.options();
-        let pick = if n == 1 { 0 } else { self.choices.choose(LATENCY, sender, n) };
-        self.settings.latency.min + Duration(u64::from(pick))
+        let at = self.now + latency!(self, sender) + extra;
+        let at = connection.direction(way).arrival(at);
+        self.queue.push(at, body);
     }
 
     /// The opener's end is torn off; it learns so after a latency.
@@ -225,111 +236,99 @@ where
         if connection.opener_up {
             connection.opener_up = false;
             connection.references += 1;
-            let from = connection.from;
-            let at = self.now + self.latency(from);
-            self.enqueue(at, Body::Broken(slot));
+            let at = self.now + latency!(self, connection.from);
+            self.queue.push(at, Body::Broken(slot));
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn request_arrives(&mut self, request: u32) -> Taken<A::Message> {
-        let connection = self.connection_of(request);
-        if !connection.receiver_up {
-            self.drop_request(request);
-            return None;
-        }
+        let connection = &mut self.connections[self.requests[request].connection];
         if connection.current != NONE {
             connection.unread.push_back(request);
             return None;
         }
-        (connection.current, connection.reading) = (request, true);
+        if connection.receiver_up {
+            (connection.current, connection.reading) = (request, true);
+        }
         self.read(request)
     }
 
     /// The receiver takes the request that its connection has chosen.
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, request: u32) -> Taken<A::Message> {
-        let connection = self.connection_of(request);
+        let entry = &mut self.requests[request];
+        let connection = &mut self.connections[entry.connection];
         if !connection.receiver_up {
             self.drop_request(request);
             return None;
         }
         let (from, to, lane) = (connection.from, connection.to, connection.lane);
-        let awaited = connection.opener_up;
-        if self.is_withheld(to, Body::Read(request))
-            || self.is_intercepted(Way::Request, request, (from, to, lane), awaited)
-        {
-            return None;
+        if self.processes[usize::from(to.0)].is_paused() {
+            return self.withhold(to, Body::Read(request));
         }
-        self.connection_of(request).reading = false;
-        let entry = &mut self.requests[request];
-        let message = entry.message.take().expect("a request under way has a message");
-        let token = join(request, entry.number);
-        if let Some(cause) = entry.late.take() {
+        let message = entry.message.as_ref().expect("a request under way has a message");
+        if !std::mem::replace(&mut entry.seen, true) {
+            let (way, awaited) = (Way::Request, connection.opener_up);
+            let envelope = Envelope { way, from, to, lane, awaited, message };
+            self.faults.received(&mut fault_cx!(self), envelope);
+            if !self.orders.is_empty() {
+                return self.come_again(Body::Read(request));
+            }
+        }
+        connection.reading = false;
+        let message = entry.message.take().expect("just seen");
+        if let Some(cause) = entry.late {
             self.faults.took_effect(cause);
         }
         self.delivered += 1;
-        Some((to, Event::Request { from, token, message }))
+        Some((to, Event::Request { from, token: join(request, entry.number), message }))
     }
 
-    #[inline]
+    #[inline(always)]
     fn response_arrives(&mut self, request: u32) -> Taken<A::Message> {
-        let connection = self.connection_of(request);
+        let entry = &mut self.requests[request];
+        let connection = &mut self.connections[entry.connection];
         if !connection.opener_up {
             self.drop_request(request);
             return None;
         }
         let (from, to, lane) = (connection.to, connection.from, connection.lane);
-        if self.is_withheld(to, Body::Response(request))
-            || self.is_intercepted(Way::Response, request, (from, to, lane), true)
-        {
-            return None;
+        if self.processes[usize::from(to.0)].is_paused() {
+            return self.withhold(to, Body::Response(request));
         }
-        let entry = &mut self.requests[request];
+        let message = entry.message.as_ref().expect("a response under way has a message");
+        if !std::mem::replace(&mut entry.seen, true) {
+            let way = Way::Response;
+            let envelope = Envelope { way, from, to, lane, awaited: true, message };
+            self.faults.received(&mut fault_cx!(self), envelope);
+            if !self.orders.is_empty() {
+                return self.come_again(Body::Response(request));
+            }
+        }
+        let message = entry.message.take().expect("just seen");
         let correlation = entry.correlation;
-        let message = entry.message.take().expect("a response under way has a message");
-        self.connection_of(request).settle(correlation);
+        connection.settle(correlation);
         self.drop_request(request);
         self.delivered += 1;
         Some((to, Event::Response { correlation, message }))
     }
 
-    /// Shows a message to the fault hook just before it is taken. If that leads to orders, they
-    /// are obeyed, and the message comes up once more to find out what they did to it.
-    #[inline]
-    fn is_intercepted(
-        &mut self,
-        way: Way,
-        request: u32,
-        (from, to, lane): (ActorId, ActorId, Lane),
-        awaited: bool,
-    ) -> bool {
-        let entry = &mut self.requests[request];
-        if entry.seen {
-            return false;
-        }
-        entry.seen = true;
-        let message = entry.message.as_ref().expect("a message under way is there");
-        let envelope = Envelope { way, from, to, lane, awaited, message };
-        self.faults.received(&mut fault_cx!(self), envelope);
-        if self.orders.is_empty() {
-            return false;
-        }
+    /// The sight of a message has led to orders: they are obeyed, and the message comes up once
+    /// more to find out what they did to it.
+    #[cold]
+    fn come_again(&mut self, body: Body) -> Taken<A::Message> {
         self.obey_orders();
-        let body = match way {
-            Way::Request => Body::Read(request),
-            Way::Response => Body::Response(request),
-        };
-        self.enqueue(self.now, body);
-        true
+        self.queue.push(self.now, body);
+        None
     }
 
     /// Tells the opener, one open request after the other, that its connection broke.
     fn opener_learns_of_break(&mut self, slot: u32) -> Taken<A::Message> {
         let connection = &self.connections[slot];
         let (from, to, lane) = (connection.from, connection.to, connection.lane);
-        if self.is_withheld(from, Body::Broken(slot)) {
-            return None;
+        if self.processes[usize::from(from.0)].is_paused() {
+            return self.withhold(from, Body::Broken(slot));
         }
         let routes = &mut self.processes[usize::from(from.0)].connections;
         let route = routes.iter_mut().find(|route| (route.to, route.lane) == (to, lane));
@@ -341,24 +340,25 @@ where
         if self.connections[slot].open.is_empty() {
             self.release(slot);
         } else {
-            self.enqueue(self.now, Body::Broken(slot));
+            self.queue.push(self.now, Body::Broken(slot));
         }
         Some((from, Event::Disconnected { correlation: correlation? }))
     }
 
     #[inline]
     fn timer_rings(&mut self, timer: u32) -> Taken<A::Message> {
+        self.background -= 1;
         let (actor, key) = timer_of(timer);
         let process = &mut self.processes[usize::from(actor.0)];
         match process.ring(key, self.now) {
             Ring::Stale => None,
             Ring::Later(at) => {
-                self.queue.push(at, Body::Timer(timer));
+                self.push_background(at, Body::Timer(timer));
                 None
             }
-            Ring::Due if self.is_withheld(actor, Body::Timer(timer)) => None,
+            Ring::Due if process.is_paused() => self.withhold(actor, Body::Timer(timer)),
             Ring::Due => {
-                self.processes[usize::from(actor.0)].ran_out(key);
+                process.ran_out(key);
                 Some((actor, Event::Timer(key)))
             }
         }
@@ -370,7 +370,7 @@ where
     }
 
     /// Nothing will be heard of the request any more.
-    #[inline]
+    #[inline(always)]
     pub(super) fn drop_request(&mut self, request: u32) {
         let entry = &mut self.requests[request];
         entry.number = 0;
@@ -397,7 +397,7 @@ where
         self.held = kept;
         let released = !now.is_empty();
         for Held { way, request, .. } in now {
-            self.connection_of(request).direction(way).held = None;
+            self.connection_of(request).direction(way).flow = Flow::Free;
             self.travel(way, request, Duration::ZERO);
         }
         released

@@ -7,7 +7,7 @@ use eosim_types::ActorId;
 
 use super::World;
 use super::connection::NONE;
-use super::network::timer_of;
+use super::network::{Taken, timer_of};
 use super::process::Condition;
 use super::queue::Body;
 use crate::fault::{Cause, Command, FaultCx, FaultHook};
@@ -32,7 +32,7 @@ where
                 } else if super::Queue::reaches(order.at) {
                     let slot = self.scheduled.take();
                     self.scheduled[slot] = Some(order);
-                    self.queue.push(order.at, Body::Order(slot));
+                    self.push_background(order.at, Body::Order(slot));
                 }
             }
             if self.orders.is_empty() {
@@ -42,6 +42,7 @@ where
     }
 
     pub(super) fn order_is_due(&mut self, slot: u32) {
+        self.background -= 1;
         let order = self.scheduled[slot].take().expect("a queued order is there");
         self.scheduled.free(slot);
         self.obey(order.cause, order.command);
@@ -54,7 +55,7 @@ where
             Command::Crash { actor, kind } => self.crash(actor, kind),
             Command::Restart { actor } => self.restart(actor),
             Command::RequestStop { actor } => {
-                self.enqueue(self.now, Body::StopRequested(u32::from(actor.0)));
+                self.queue.push(self.now, Body::StopRequested(u32::from(actor.0)));
                 self.is_up(actor)
             }
             Command::Pause { actor } => self.pause(actor, cause),
@@ -128,7 +129,7 @@ where
         if process.condition == Condition::Down {
             process.condition = Condition::Up;
             process.starting = true;
-            self.enqueue(self.now, Body::Started(u32::from(actor.0)));
+            self.queue.push(self.now, Body::Started(u32::from(actor.0)));
         }
         false
     }
@@ -177,16 +178,17 @@ where
         false
     }
 
-    /// Keeps `body` for later if `actor` is stalled.
-    #[inline]
-    pub(super) fn is_withheld(&mut self, actor: ActorId, body: Body) -> bool {
+    /// Keeps for later what happens to a stalled process; leads to nothing now.
+    #[cold]
+    pub(super) fn withhold(&mut self, actor: ActorId, body: Body) -> Taken<A::Message> {
         let process = &mut self.processes[usize::from(actor.0)];
-        let Condition::Paused(cause) = process.condition else { return false };
-        if process.withheld.is_empty() {
+        if let Condition::Paused(cause) = process.condition
+            && process.withheld.is_empty()
+        {
             self.faults.took_effect(cause);
         }
         process.withheld.push(body);
-        true
+        None
     }
 
     /// What was withheld comes up now, in order; what a dead process missed leads to nothing.
@@ -195,27 +197,28 @@ where
         for body in withheld.drain(..) {
             if let Body::Timer(timer) = body {
                 self.processes[usize::from(actor.0)].requeue(timer_of(timer).1, self.now);
-                self.queue.push(self.now, body);
+                self.push_background(self.now, body);
             } else {
-                self.enqueue(self.now, body);
+                self.queue.push(self.now, body);
             }
         }
         self.processes[usize::from(actor.0)].withheld = withheld;
     }
 
     /// A process begins, or hears that it should stop.
-    pub(super) fn process_event(&mut self, body: Body) -> Option<(ActorId, Event<A::Message>)> {
+    pub(super) fn process_event(&mut self, body: Body) -> Taken<A::Message> {
         let (Body::Started(index) | Body::StopRequested(index)) = body else {
             unreachable!("{body:?} concerns no process")
         };
         let actor = ActorId(u16::try_from(index).expect("ids have 16 bits"));
-        if self.is_withheld(actor, body) || !self.is_up(actor) {
-            return None;
-        }
-        let starting = &mut self.processes[usize::from(actor.0)].starting;
-        match body {
-            Body::Started(_) => std::mem::take(starting).then_some((actor, Event::Started)),
-            _ => Some((actor, Event::StopRequested)),
+        let process = &mut self.processes[usize::from(actor.0)];
+        match (process.condition, body) {
+            (Condition::Down, _) => None,
+            (Condition::Paused(_), _) => self.withhold(actor, body),
+            (Condition::Up, Body::Started(_)) => {
+                std::mem::take(&mut process.starting).then_some((actor, Event::Started))
+            }
+            (Condition::Up, _) => Some((actor, Event::StopRequested)),
         }
     }
 }

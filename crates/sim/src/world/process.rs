@@ -85,6 +85,11 @@ impl Process {
         self.withheld.clear();
     }
 
+    #[inline]
+    pub(super) fn is_paused(&self) -> bool {
+        matches!(self.condition, Condition::Paused(_))
+    }
+
     /// Sets a timer; returns whether an event must be queued for `at`.
     #[inline]
     pub(super) fn set_timer(&mut self, TimerKey(key): TimerKey, at: Instant) -> bool {

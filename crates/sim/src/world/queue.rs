@@ -1,8 +1,7 @@
 //! The event queue: what is to happen, in one total order of (time, sequence).
 //!
 //! An entry is one word: 48 bits of time in µs, 40 bits of sequence, 40 bits of body. The sequence
-//! makes the order total, so nothing depends on how the heap is built. Four children to a node:
-//! half as deep as a binary heap, and the four are neighbours in memory.
+//! makes the order total, so nothing depends on how the queue is built.
 
 use eosim_types::Instant;
 
@@ -76,17 +75,28 @@ fn time_of(word: u128) -> Instant {
     Instant((word >> TIME_SHIFT) as u64)
 }
 
-/// The queue.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+/// The queue: the next few entries, sorted, and a heap of the rest.
+///
+/// Most of what is queued happens soon, among few others, and is put in its place by a few moves;
+/// the heap sees only what is far off or many. No entry of the heap comes before one of `near`.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
-    heap: Vec<u128>,
+    near: Near,
+    rest: Heap,
     sequence: u64,
 }
 
 impl Queue {
     pub(super) fn clear(&mut self) {
-        self.heap.clear();
+        self.near.count = 0;
+        self.rest.0.clear();
         self.sequence = 0;
+    }
+
+    /// How many entries there are.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.near.count + self.rest.0.len()
     }
 
     /// Can an event be queued for `at`? What lies beyond (8.9 years) never happens.
@@ -102,60 +112,123 @@ impl Queue {
             | (u128::from(self.sequence) << SEQUENCE_SHIFT)
             | body.pack();
         self.sequence += 1;
-        self.heap.push(word);
-        self.sift_up(word);
+        if self.near.count < NEAR && self.rest.0.is_empty() {
+            self.near.insert(word);
+        } else {
+            self.push_among_many(word);
+        }
     }
 
     #[inline]
     pub(super) fn next_at(&self) -> Option<Instant> {
-        self.heap.first().copied().map(time_of)
+        self.near.first().map(time_of)
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(Instant, Body)> {
-        let last = self.heap.pop()?;
-        let first = match self.heap.first() {
-            Some(&first) => {
-                self.sift_down(last);
-                first
-            }
-            None => last,
-        };
+        let first = self.near.first()?;
+        self.near.count -= 1;
+        if self.near.count == 0 && !self.rest.0.is_empty() {
+            self.refill();
+        }
         Some((time_of(first), Body::unpack(first)))
     }
 
-    /// Moves the last entry, which is `word`, up to its place.
+    #[inline(never)]
+    fn push_among_many(&mut self, word: u128) {
+        if self.near.count > 0 && self.near.words[0] < word {
+            return self.rest.push(word);
+        }
+        if self.near.count == NEAR {
+            self.rest.push(self.near.words[0]);
+            self.near.words.copy_within(1.., 0);
+            self.near.count -= 1;
+        }
+        self.near.insert(word);
+    }
+
+    /// Fetches some entries from the heap at once, but leaves room for what comes before them.
+    #[inline(never)]
+    fn refill(&mut self) {
+        while self.near.count < NEAR / 4
+            && let Some(word) = self.rest.pop()
+        {
+            self.near.words[self.near.count] = word;
+            self.near.count += 1;
+        }
+        self.near.words[..self.near.count].reverse();
+    }
+}
+
+/// How many entries are kept sorted at the most; a power of two.
+const NEAR: usize = 32;
+
+/// Few entries, the latest first, so that the next one is taken from the end.
+#[derive(Clone, Debug, Default)]
+struct Near {
+    words: [u128; NEAR],
+    count: usize,
+}
+
+impl Near {
     #[inline]
-    fn sift_up(&mut self, word: u128) {
-        let mut at = self.heap.len() - 1;
+    fn first(&self) -> Option<u128> {
+        (self.count > 0).then(|| self.words[(self.count - 1) % NEAR])
+    }
+
+    /// Puts `word` in its place; there must be room.
+    #[inline]
+    fn insert(&mut self, word: u128) {
+        let mut at = self.count;
         while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if self.heap[parent] <= word {
+            let earlier = self.words[(at - 1) % NEAR];
+            if earlier > word {
                 break;
             }
-            self.heap[at] = self.heap[parent];
+            self.words[at % NEAR] = earlier;
+            at -= 1;
+        }
+        self.words[at % NEAR] = word;
+        self.count += 1;
+    }
+}
+
+/// A heap of four children to a node: half as deep as a binary heap, and the four are neighbours in
+/// memory.
+#[derive(Clone, Debug, Default)]
+struct Heap(Vec<u128>);
+
+impl Heap {
+    fn push(&mut self, word: u128) {
+        self.0.push(word);
+        let heap = self.0.as_mut_slice();
+        let mut at = heap.len() - 1;
+        while at > 0 {
+            let parent = (at - 1) / ARITY;
+            if heap[parent] <= word {
+                break;
+            }
+            heap[at] = heap[parent];
             at = parent;
         }
-        self.heap[at] = word;
+        heap[at] = word;
+    }
+
+    fn pop(&mut self) -> Option<u128> {
+        let last = self.0.pop()?;
+        let Some(&first) = self.0.first() else { return Some(last) };
+        self.sift_down(last);
+        Some(first)
     }
 
     /// Puts `word` in place of the first entry and moves it down to its place.
-    #[inline]
     fn sift_down(&mut self, word: u128) {
-        let heap = self.heap.as_mut_slice();
+        let heap = self.0.as_mut_slice();
         let mut at = 0;
         loop {
             let child = at * ARITY + 1;
             let end = heap.len().min(child + ARITY);
-            if child >= end {
-                break;
-            }
-            let mut least = child;
-            for other in child + 1..end {
-                if heap[other] < heap[least] {
-                    least = other;
-                }
-            }
+            let Some(least) = (child..end).min_by_key(|&child| heap[child]) else { break };
             if word <= heap[least] {
                 break;
             }
@@ -174,7 +247,7 @@ mod tests {
     proptest! {
         /// The order is that of a sorted list of (time, order of arrival), whatever the heap does.
         #[test]
-        fn the_order_is_total(steps in prop::collection::vec(prop::option::of(0u64..50), 0..400)) {
+        fn the_order_is_total(steps in prop::collection::vec(prop::option::of(0u64..500), 0..400)) {
             let mut queue = Queue::default();
             let mut model: Vec<(u64, u32)> = Vec::new();
             let mut count = 0;

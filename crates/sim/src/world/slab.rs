@@ -42,8 +42,8 @@ impl<T: Default> Slab<T> {
     }
 
     #[inline]
-    pub(super) fn get(&self, index: u32) -> Option<&T> {
-        self.slots.get(index as usize)
+    pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.slots.get_mut(index as usize)
     }
 }
 
