@@ -6,6 +6,12 @@ mod actor;
 mod plan;
 
 pub use actor::ClusterActor;
+pub use eosim_broker::Unfinished;
+pub use eosim_broker::controller::{ControllerConfig, TopicSpec};
+pub use eosim_clients::{
+    Client, ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep,
+    Span,
+};
 pub use plan::{ClusterPlan, ClusterShape};
 
 use std::sync::Arc;

@@ -26,6 +26,17 @@ impl TransactionVersion {
         self as i16
     }
 
+    /// The version of a level on the wire; a level above those known is judged by the newest rules
+    /// (L-MRK-3: "tv ≥ 2").
+    #[must_use]
+    pub const fn from_level(level: i8) -> Self {
+        match level {
+            ..=0 => Self::Tv0,
+            1 => Self::Tv1,
+            2.. => Self::Tv2,
+        }
+    }
+
     /// Does every transaction have an epoch of its own (C-TV-3)?
     #[must_use]
     pub const fn supports_epoch_bump(self) -> bool {

@@ -23,7 +23,7 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("eosim-scenario", &["types"], &["serde", "serde_json", "serde_path_to_error", "schemars"]),
     (
         "eosim-runner",
-        &["types", "actor", "broker", "clients", "sim", "checker", "scenario"],
+        &["types", "actor", "sim", "checker", "scenario"],
         &["serde", "serde_json"],
     ),
     ("eosim-report", &["types", "checker"], &["serde", "serde_json"]),

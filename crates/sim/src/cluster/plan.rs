@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eosim_broker::controller::{Controller, ControllerConfig};
 use eosim_broker::{Broker, BrokerSpec};
 use eosim_clients::{Client, ClientSpec};
-use eosim_types::{ActorId, BrokerId, DefectSet, Names};
+use eosim_types::{ActorId, BrokerId, DefectSet, Duration, Names};
 
 use super::ClusterActor;
 use crate::world::Latency;
@@ -54,6 +54,7 @@ impl ClusterPlan {
                 config: config.broker_config.clone(),
                 topics: topics.clone().collect(),
                 names: Arc::clone(&self.shape.names),
+                transaction_state_load_delay: Duration::ZERO,
             };
             let broker = Broker::new(Arc::new(spec), Arc::clone(&image));
             actors.push(ClusterActor::Broker(Box::new(broker)));

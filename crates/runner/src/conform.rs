@@ -1,0 +1,65 @@
+//! Fidelity: recorded answers of a real broker against the model's, compared exactly.
+//!
+//! Each case runs in virtual time on a cluster with the recording's settings; after every step the
+//! model runs until nothing but timers is left. A case that uses what the model does not have is
+//! *unsupported*, never equal.
+
+mod answer;
+mod case;
+mod cluster;
+mod compare;
+mod fields;
+mod operation;
+mod player;
+mod producers;
+
+pub use case::{Case, TopicLayout, case_files, load};
+pub use compare::Difference;
+
+use serde_json::{Value, json};
+
+/// How a case came out.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Outcome {
+    /// Every answer and the end state are what was recorded.
+    Equal,
+    /// The first difference.
+    Different(Difference),
+    /// What the case needs that the model does not have.
+    Unsupported(String),
+}
+
+impl Outcome {
+    /// One word for it.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Different(_) => "different",
+            Self::Unsupported(_) => "unsupported",
+        }
+    }
+
+    /// The machine form of one case.
+    #[must_use]
+    pub fn to_json(&self, case: &str) -> Value {
+        let first = match self {
+            Self::Equal => Value::Null,
+            Self::Different(d) => {
+                json!({ "place": d.place, "recorded": d.recorded, "model": d.model })
+            }
+            Self::Unsupported(reason) => json!({ "reason": reason }),
+        };
+        json!({ "name": case, "result": self.name(), "first_difference": first })
+    }
+}
+
+/// Runs one case on Kafka as released.
+#[must_use]
+pub fn run_case(case: &Case) -> Outcome {
+    match player::Player::play(case) {
+        Err(fields::Unsupported(reason)) => Outcome::Unsupported(reason),
+        Ok(None) => Outcome::Equal,
+        Ok(Some(difference)) => Outcome::Different(difference),
+    }
+}

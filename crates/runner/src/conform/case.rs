@@ -1,0 +1,106 @@
+//! Recorded cases: what is asked of a broker step by step, and what a real one answered.
+//!
+//! `*.json` holds one case, `*.jsonl` one case a line.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use eosim_scenario::InputError;
+
+/// The largest file that is read, bytes.
+const FILE_MAX: u64 = 256 << 20;
+
+/// One recorded case.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct Case {
+    /// Unique among the recordings.
+    pub name: String,
+    /// Topic → number of partitions, or for a cluster its replicas and settings.
+    pub topics: BTreeMap<String, TopicLayout>,
+    /// Transactional id or group → the broker that coordinates it at the start.
+    #[serde(default)]
+    pub place: BTreeMap<String, i32>,
+    /// The steps: `op`, its arguments, `expect`.
+    pub steps: Vec<Map<String, Value>>,
+    /// What the cluster held in the end.
+    #[serde(rename = "final")]
+    pub final_state: Value,
+}
+
+/// How a topic is laid out.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum TopicLayout {
+    /// So many partitions on the only broker.
+    Partitions(i32),
+    /// The replicas of each partition, the preferred leader first.
+    Replicas {
+        /// Per partition.
+        partitions: Vec<Vec<i32>>,
+        /// Topic settings under Kafka's names.
+        #[serde(default)]
+        config: BTreeMap<String, String>,
+    },
+}
+
+/// Every file of cases at or below `path`, sorted.
+///
+/// # Errors
+///
+/// If `path` cannot be read.
+pub fn case_files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let entries = fs::read_dir(path).map_err(|e| unreadable(path, &e))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|e| unreadable(path, &e))?.path();
+        if entry.is_dir() {
+            files.extend(case_files(&entry)?);
+        } else if entry.extension().is_some_and(|e| e == "json" || e == "jsonl") {
+            files.push(entry);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The cases in one file.
+///
+/// # Errors
+///
+/// If the file cannot be read, is too large, or is not a recording.
+pub fn load(path: &Path) -> Result<Vec<Case>, InputError> {
+    let size = fs::metadata(path).map_err(|e| unreadable(path, &e))?.len();
+    if size > FILE_MAX {
+        let expected = format!("at most {FILE_MAX} bytes");
+        return Err(InputError::new(name(path), "", format!("{size} bytes"), expected));
+    }
+    let text = fs::read_to_string(path).map_err(|e| unreadable(path, &e))?;
+    if path.extension().is_some_and(|e| e == "jsonl") {
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+        return lines.map(|(number, line)| parse(path, Some(number), line)).collect();
+    }
+    Ok(vec![parse(path, None, &text)?])
+}
+
+fn parse(path: &Path, line: Option<usize>, text: &str) -> Result<Case, InputError> {
+    serde_json::from_str(text).map_err(|error| {
+        let place = line.map_or(String::new(), |line| format!("line {line}"));
+        InputError::new(name(path), place, error.to_string(), "a recorded case")
+    })
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> InputError {
+    InputError::new(name(path), "", error.to_string(), "a readable file or folder of cases")
+}
