@@ -42,6 +42,7 @@ impl UnifiedLog {
         rule!(env, "L-LEP-4");
         batch.base_offset = self.log_end_offset();
         batch.partition_leader_epoch = leader_epoch;
+        rule!(env, "L-LEP-2");
         self.leader_epoch_cache.assign(leader_epoch, batch.base_offset);
         self.maybe_roll(env, i64::from(size))?;
         let info = LogAppendInfo {
@@ -194,7 +195,8 @@ impl UnifiedLog {
     }
 }
 
-/// The answer for a batch that is in the log already (L-DUP-2, L-PIPE-5).
+/// The answer for a batch that is in the log already (L-DUP-2, L-PIPE-5). It may be given no
+/// earlier than the original's: the caller waits for `last_offset` as for a new batch (L-DUP-4).
 fn duplicate(env: &mut Env<'_>, info: LogAppendInfo, original: &BatchMetadata) -> LogAppendInfo {
     rule!(env, "L-DUP-2");
     rule!(env, "L-PIPE-5");

@@ -12,7 +12,8 @@ use super::UnifiedLog;
 
 impl UnifiedLog {
     /// Whole batches from the one that holds `from` up to `upper_bound` (exclusive), of one
-    /// segment, `max_bytes` at most except that the first batch is always given (L-FET-2).
+    /// segment, `max_bytes` at most except that the first batch is always given (L-FET-2). The
+    /// bound is the reader's: log end, high watermark or last stable offset (L-FET-1).
     #[must_use]
     pub fn read(&self, from: i64, upper_bound: i64, max_bytes: i32) -> Vec<RecordBatch> {
         let mut batches = Vec::new();

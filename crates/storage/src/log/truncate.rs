@@ -21,6 +21,7 @@ impl UnifiedLog {
             return;
         }
         rule!(env, "L-TRC-3");
+        rule!(env, "L-IDX-6");
         self.truncate_segments(offset);
         self.leader_epoch_cache.truncate_from_end(offset);
         self.log_start_offset = self.log_start_offset.min(offset);

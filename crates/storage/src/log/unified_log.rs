@@ -9,12 +9,12 @@ use alloc::vec::Vec;
 
 use eosim_types::message::ProducerState;
 use eosim_types::record::{AbortedTxn, RecordBatch};
-use eosim_types::{CoordinatorEpoch, Defect, Duration, Env, LeaderEpoch, rule};
+use eosim_types::{Defect, Duration, Env, LeaderEpoch, rule};
 
 use super::LogSegment;
 use crate::leader_epoch_cache::LeaderEpochFileCache;
 use crate::log_config::LogConfig;
-use crate::producer::ProducerStateManager;
+use crate::producer::{ProducerStateEntry, ProducerStateManager};
 
 /// One replica's log and what is derived from it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -159,14 +159,14 @@ impl UnifiedLog {
     /// L-LSO-4 (`maybeIncrementFirstUnstableOffset`).
     pub(super) fn maybe_update_first_unstable_offset(&mut self, env: &mut Env<'_>) {
         rule!(env, "L-LSO-4");
-        let raw = self.producer_state.first_unstable_offset(env);
-        self.first_unstable_offset = match raw {
-            Some(offset) if offset < self.log_start_offset => {
-                rule!(env, "L-LSO-5");
-                Some(self.lso_at_log_start(env))
-            }
-            raw => raw,
-        };
+        debug_assert!(self.log_start_offset <= self.high_watermark);
+        debug_assert!(self.high_watermark <= self.log_end_offset);
+        let mut first_unstable = self.producer_state.first_unstable_offset(env);
+        if first_unstable.is_some_and(|offset| offset < self.log_start_offset) {
+            rule!(env, "L-LSO-5");
+            first_unstable = Some(self.lso_at_log_start(env));
+        }
+        self.first_unstable_offset = first_unstable;
     }
 
     /// Where the LSO stands when the oldest undecided record was deleted: in Kafka since 4.0 at
@@ -230,12 +230,12 @@ impl UnifiedLog {
     /// which only a verification is pending are not listed.
     #[must_use]
     pub fn producers(&self) -> Vec<ProducerState> {
-        let describe = |(producer_id, entry): (_, &crate::ProducerStateEntry)| ProducerState {
+        let describe = |(producer_id, entry): (_, &ProducerStateEntry)| ProducerState {
             producer_id,
             producer_epoch: entry.producer_epoch,
             last_sequence: entry.last_sequence(),
             last_timestamp: entry.last_timestamp,
-            coordinator_epoch: entry.coordinator_epoch.max(CoordinatorEpoch::NONE),
+            coordinator_epoch: entry.coordinator_epoch,
             current_txn_start_offset: entry.current_txn_first_offset.unwrap_or(-1),
         };
         self.producer_state.active_producers().map(describe).collect()

@@ -14,7 +14,7 @@ use super::{BatchMetadata, CompletedTxn, ProducerStateEntry, VerificationStateEn
 use crate::log::AppendOrigin;
 
 /// A draft of one producer's entry.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ProducerAppendInfo {
     producer_id: ProducerId,
     origin: AppendOrigin,
@@ -143,6 +143,7 @@ impl ProducerAppendInfo {
         first_sequence: Sequence,
     ) -> Result<(), ErrorCode> {
         self.check_verified_sequence(env, first_sequence)?;
+        rule!(env, "L-SEQ-5");
         let in_order = if producer_epoch != self.updated.producer_epoch {
             rule!(env, "L-SEQ-3");
             let has_state = self.updated.producer_epoch != ProducerEpoch::NONE;
@@ -154,7 +155,13 @@ impl ProducerAppendInfo {
             first_sequence.follows(self.last_sequence(producer_epoch))
                 || !has_state && self.may_begin_at(env, producer_epoch, first_sequence)
         };
-        if in_order { Ok(()) } else { Err(ErrorCode::OutOfOrderSequenceNumber) }
+        if in_order {
+            return Ok(());
+        }
+        // Also for a batch that is in the log but no longer remembered; DUPLICATE_SEQUENCE_NUMBER
+        // and UNKNOWN_PRODUCER_ID are never answered (L-DUP-6).
+        rule!(env, "L-DUP-5");
+        Err(ErrorCode::OutOfOrderSequenceNumber)
     }
 
     /// What the pending verification allows (L-SEQ-1, L-SEQ-2).
@@ -180,7 +187,8 @@ impl ProducerAppendInfo {
         Ok(())
     }
 
-    /// Nothing is known of the producer: any sequence may begin (L-EPO-2, L-EPO-4). From 4.5 on,
+    /// Nothing is known of the producer, or no longer: any sequence may begin (L-EPO-2, L-EPO-4,
+    /// L-EXP-4). From 4.5 on,
     /// in a log that nobody ever wrote to, 0 alone (KAFKA-15591): there no record can have been
     /// deleted and no entry can have expired, so a gap is a gap.
     fn may_begin_at(

@@ -223,6 +223,7 @@ impl ProducerStateManager {
     /// Forgets producers and verifications that were silent for `expiration` (L-EXP-1 to 3).
     pub fn remove_expired_producers(&mut self, env: &mut Env<'_>, expiration: Duration) {
         rule!(env, "L-EXP-1");
+        rule!(env, "L-EXP-2");
         rule!(env, "L-EXP-3");
         let now = env.clock_ms();
         self.producers.retain(|entry| !is_expired(entry, now, expiration));

@@ -93,6 +93,7 @@ impl Transactions {
             .binary_search_by_key(&first_offset, |txn| txn.first_offset)
             .expect("a transaction that ends was open");
         self.ongoing.remove(place);
+        // One producer has one open transaction, so first offsets are never shared (L-SIM-3).
         let place = self.unreplicated.partition_point(|txn| txn.first_offset < first_offset);
         self.unreplicated
             .insert(place, UnreplicatedTxn { first_offset, last_offset: completed.last_offset });

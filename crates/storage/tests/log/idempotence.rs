@@ -67,12 +67,24 @@ const CASES: &[(&str, &str, &str, i64)] = &[
     ),
     ("L-REC-4 without producer id nothing is tested", "N(2) ok@0; N(2) ok@2", "unknown", 4),
     (
-        "L-REPLICATION a lower epoch is adopted, L-EPO-1 L-ENT-2",
+        "L-REC-7 a lower epoch is adopted, L-EPO-1 L-ENT-2",
         "R@0 D(4,0) stored; R@1 D(3,8) stored",
         "epoch 3 [8]",
         2,
     ),
 ];
+
+#[test]
+fn an_unknown_producer_gets_an_entry_l_ent_1_l_epo_2() {
+    let mut bench = Bench::default();
+    bench.run("", "D(3,7-9) ok@0");
+    let entry = bench.entry(1).unwrap();
+    assert_eq!((entry.producer_epoch.0, entry.coordinator_epoch.0), (3, -1));
+    assert_eq!((entry.last_timestamp, entry.current_txn_first_offset), (1_000, None));
+    let batch = entry.batches()[0];
+    assert_eq!((batch.first_sequence(), batch.last_sequence), (Sequence(7), Sequence(9)));
+    assert_eq!((batch.first_offset(), batch.last_offset, batch.timestamp), (0, 2, 1_000));
+}
 
 #[test]
 fn sequences_epochs_and_duplicates_l_dup_l_seq_l_epo() {
@@ -85,7 +97,7 @@ fn sequences_epochs_and_duplicates_l_dup_l_seq_l_epo() {
 }
 
 #[test]
-fn a_duplicate_answers_with_the_original_l_pipe_5_l_dup_4() {
+fn a_duplicate_answers_with_the_original_l_pipe_5_l_dup_2_l_dup_4() {
     let mut bench = Bench::default();
     bench.run("", "N(3) ok@0; D(0,0-1) ok@3");
     bench.now_ms += 50;

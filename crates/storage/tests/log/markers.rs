@@ -1,7 +1,5 @@
 //! Worked cases 17 to 35: markers, coordinator epochs, transactions.
 
-use std::sync::Arc;
-
 use eosim_types::record::{Payload, RecordBatch, TransactionResult};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{CoordinatorEpoch, Defect, ProducerEpoch};
@@ -65,6 +63,15 @@ fn markers_and_transactions_l_mrk_l_txn() {
         bench.run(case, steps);
         assert_eq!(bench.state(1), *state, "{case}");
     }
+}
+
+#[test]
+fn a_transaction_begins_with_its_first_batch_l_txn_2_l_ent_5() {
+    let mut bench = Bench::default();
+    bench.run("", "N(3) ok@0; T(0,0-1) ok@3; T(0,2) ok@5");
+    assert_eq!(bench.state(1), "epoch 0 [0-1] [2] open@3");
+    bench.run("", "C(0) ok@6; T(0,3) ok@7");
+    assert_eq!(bench.entry(1).unwrap().current_txn_first_offset, Some(7));
 }
 
 #[test]
@@ -200,5 +207,4 @@ fn a_marker_is_one_record_without_sequence_l_rec_5() {
     assert!(batch.is_transactional && batch.is_control());
     assert_eq!((batch.record_count(), batch.base_sequence.0), (1, -1));
     assert_eq!((batch.producer_epoch, batch.max_timestamp), (ProducerEpoch(3), 1_000));
-    let _: Arc<[eosim_types::record::Record]> = Arc::from(batch.records());
 }

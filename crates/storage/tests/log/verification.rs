@@ -160,6 +160,14 @@ fn a_lower_epoch_is_refused_before_the_coordinator_is_asked_48_l_ver_3() {
 }
 
 #[test]
+fn a_duplicate_is_found_before_the_guard_is_asked_for_l_dup_3() {
+    let mut bench = Bench::default();
+    bench.run("L-DUP-3", "T(0,0) ok@0; C(0) ok@1");
+    assert!(bench.client(txn(1, 0, 0)).unwrap().is_duplicate);
+    refused(&mut bench, txn(1, 0, 1), VerificationGuard::SENTINEL);
+}
+
+#[test]
 fn the_sentinel_matches_nothing_l_grd_1() {
     let sentinel = VerificationGuard::SENTINEL;
     assert!(!sentinel.verify(sentinel));
