@@ -7,34 +7,57 @@ use eosim_types::message::Message;
 use eosim_types::observation::Observed;
 use eosim_types::{ActorId, BrokerId};
 
+use crate::application::{ConsumerApplication, ProducerApplication};
 use crate::spec::ClientSpec;
 
 /// Any client.
+#[expect(clippy::large_enum_variant, reason = "a world holds few clients and most of them write")]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Client {
-    spec: ClientSpec,
+pub enum Client {
+    /// One that writes.
+    Producer(ProducerApplication),
+    /// One that reads.
+    Consumer(ConsumerApplication),
 }
 
 impl Client {
     /// The client described by `spec`; `brokers` is its `bootstrap.servers`.
     #[must_use]
-    pub fn new(_id: ActorId, spec: &ClientSpec, _brokers: &[BrokerId]) -> Self {
-        Self { spec: spec.clone() }
+    pub fn new(id: ActorId, spec: &ClientSpec, brokers: &[BrokerId]) -> Self {
+        match spec {
+            ClientSpec::Producer(spec) => {
+                Self::Producer(ProducerApplication::new(id, spec, brokers))
+            }
+            ClientSpec::Consumer(spec) => {
+                Self::Consumer(ConsumerApplication::new(id, spec, brokers))
+            }
+        }
     }
 
-    /// Back to the state before the run, keeping memory.
-    pub fn reset(&mut self) {}
+    /// Back to the state before the run.
+    pub fn reset(&mut self) {
+        match self {
+            Self::Producer(application) => application.reset(),
+            Self::Consumer(application) => application.reset(),
+        }
+    }
 
     /// Has it done all that its workload asks? A consumer has always.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        matches!(self.spec, ClientSpec::Consumer(_))
+        match self {
+            Self::Producer(application) => application.is_finished(),
+            Self::Consumer(_) => true,
+        }
     }
 
     /// What it is waiting for, in words, if it is.
     #[must_use]
     pub fn waits_for(&self) -> Option<String> {
-        None
+        match self {
+            Self::Producer(application) => application.waits_for(),
+            Self::Consumer(application) => application.waits_for(),
+        }
     }
 }
 
@@ -42,7 +65,17 @@ impl Actor for Client {
     type Message = Message;
     type Observation = Observed;
 
-    fn step(&mut self, _: &mut Cx<'_>, _: Event<Message>, _: &mut Out<Message, Observed>) {}
+    fn step(&mut self, cx: &mut Cx<'_>, event: Event<Message>, out: &mut Out<Message, Observed>) {
+        match self {
+            Self::Producer(application) => application.step(cx, event, out),
+            Self::Consumer(application) => application.step(cx, event, out),
+        }
+    }
 
-    fn crash(&mut self, _: CrashKind) {}
+    fn crash(&mut self, kind: CrashKind) {
+        match self {
+            Self::Producer(application) => application.crash(kind),
+            Self::Consumer(application) => application.crash(kind),
+        }
+    }
 }

@@ -9,10 +9,18 @@
 
 extern crate alloc;
 
+mod application;
 mod client;
+pub mod consumer;
+mod exception;
+mod metadata;
+mod network_client;
+pub mod producer;
 mod spec;
 
+pub use application::{ConsumerApplication, ProducerApplication};
 pub use client::Client;
+pub use exception::{Exception, ExceptionClass};
 pub use spec::{
     ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
 };

@@ -1,0 +1,10 @@
+//! Applications: the actors that own a producer or a consumer (workload, P-APP).
+
+mod alarm;
+mod consumer_application;
+mod plan;
+mod producer_application;
+mod producer_steps;
+
+pub use consumer_application::ConsumerApplication;
+pub use producer_application::ProducerApplication;

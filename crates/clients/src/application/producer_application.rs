@@ -1,0 +1,267 @@
+//! An application that owns a producer (P-APP): the actor, its sessions, and what survives a
+//! crash.
+//!
+//! Invariants: a producer that was fenced stays closed; values never repeat, not even over
+//! sessions; a call that timed out is called again and no other (P-API-4).
+
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use eosim_actor::{Actor, CrashKind, Cx, Event, Out};
+use eosim_types::message::Message;
+use eosim_types::observation::{Observed, TransactionRef};
+use eosim_types::{ActorId, BrokerId, ErrorCode, Instant, TopicPartition, Value};
+
+use super::alarm::Alarm;
+use super::plan::plan_transaction;
+use crate::network_client::ClientOut;
+use crate::producer::{CallId, Producer};
+use crate::spec::{ProducerSpec, ProducerWorkload, ScriptStep};
+
+/// What the application is doing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Phase {
+    /// Its process has not begun, or is dead.
+    Down,
+    /// About to take its next step.
+    Ready,
+    /// Pausing.
+    Pausing(Instant),
+    /// In a call.
+    Calling(CallId, ScriptStep),
+    /// In a batch sent by hand.
+    Raw(CallId, TopicPartition, Vec<Value>),
+    /// All is done.
+    Finished,
+}
+
+/// An application that writes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ProducerApplication {
+    pub(super) id: ActorId,
+    pub(super) spec: ProducerSpec,
+    brokers: Vec<BrokerId>,
+    /// Sessions opened so far; survives a crash, like the next four.
+    sessions: u32,
+    values: u64,
+    transactions_planned: u32,
+    script_position: usize,
+    /// The process died with a producer open.
+    died_open: bool,
+    pub(super) producer: Option<Producer>,
+    pub(super) phase: Phase,
+    pub(super) steps: VecDeque<ScriptStep>,
+    pub(super) transaction: Option<TransactionRef>,
+    pub(super) transactions_begun: u32,
+    /// Records whose futures are open.
+    pub(super) sends: VecDeque<(CallId, Value, TopicPartition)>,
+    pub(super) initialized: bool,
+    pub(super) fenced: bool,
+    alarm: Alarm,
+}
+
+impl ProducerApplication {
+    /// The application described by `spec`; `brokers` is its `bootstrap.servers`.
+    #[must_use]
+    pub fn new(id: ActorId, spec: &ProducerSpec, brokers: &[BrokerId]) -> Self {
+        Self {
+            id,
+            spec: spec.clone(),
+            brokers: brokers.to_vec(),
+            sessions: 0,
+            values: 0,
+            transactions_planned: 0,
+            script_position: 0,
+            died_open: false,
+            producer: None,
+            phase: Phase::Down,
+            steps: VecDeque::new(),
+            transaction: None,
+            transactions_begun: 0,
+            sends: VecDeque::new(),
+            initialized: false,
+            fenced: false,
+            alarm: Alarm::OFF,
+        }
+    }
+
+    /// Back to the state before the run.
+    pub fn reset(&mut self) {
+        self.forget();
+        (self.sessions, self.values, self.transactions_planned) = (0, 0, 0);
+        self.script_position = 0;
+        self.died_open = false;
+    }
+
+    /// Has it done all that its workload asks, or given up for good?
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.phase == Phase::Finished
+    }
+
+    /// What it is waiting for, in words; `None` when it is finished or pauses by its own will.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<String> {
+        let state = self.producer.as_ref().and_then(Producer::state);
+        let state = state.map_or("no producer", crate::producer::State::name);
+        match &self.phase {
+            Phase::Calling(_, step) => Some(format!("{} in {state}", step.call_name())),
+            Phase::Raw(..) => Some(format!("the answer to a batch sent by hand, in {state}")),
+            Phase::Down | Phase::Ready | Phase::Pausing(_) | Phase::Finished => None,
+        }
+    }
+
+    /// What dies with the process.
+    fn forget(&mut self) {
+        self.producer = None;
+        self.phase = Phase::Down;
+        self.steps.clear();
+        self.transaction = None;
+        self.sends.clear();
+        self.initialized = false;
+        self.fenced = false;
+        self.alarm = Alarm::OFF;
+    }
+
+    /// The number of the session that is open or was last.
+    pub(super) const fn session(&self) -> u32 {
+        self.sessions.saturating_sub(1)
+    }
+
+    fn start(&mut self, cx: &Cx<'_>, out: &mut ClientOut) {
+        if core::mem::take(&mut self.died_open) {
+            out.observe(Observed::ProducerClosed { session: self.session() });
+        }
+        if !self.is_finished() {
+            self.phase = Phase::Pausing(self.spec.start_at.max(cx.now()));
+        }
+    }
+
+    /// Opens a session.
+    pub(super) fn open(&mut self, out: &mut ClientOut) {
+        let transactional_id = self.spec.transactional_id;
+        self.producer = Some(Producer::new(&self.spec.config, transactional_id, &self.brokers));
+        self.sessions += 1;
+        self.transactions_begun = 0;
+        self.transaction = None;
+        self.initialized = transactional_id.is_none();
+        self.sends.clear();
+        out.observe(Observed::ProducerOpened { session: self.session(), transactional_id });
+    }
+
+    /// The session is over.
+    pub(super) fn closed(&mut self, out: &mut ClientOut) {
+        self.producer = None;
+        self.transaction = None;
+        self.sends.clear();
+        out.observe(Observed::ProducerClosed { session: self.session() });
+    }
+
+    /// Makes sure that there are steps to take, if there ever will be.
+    pub(super) fn plan(&mut self, cx: &mut Cx<'_>) {
+        let Self { spec, steps, values, id, .. } = self;
+        match &spec.workload {
+            ProducerWorkload::Script(script) => {
+                steps.extend(script.get(self.script_position).cloned());
+                self.script_position += 1;
+            }
+            ProducerWorkload::Random(_) if !self.initialized => {
+                steps.push_back(ScriptStep::InitTransactions);
+            }
+            ProducerWorkload::Random(workload) => {
+                if self.transactions_planned < workload.transactions {
+                    self.transactions_planned += 1;
+                    let next_value = || {
+                        *values += 1;
+                        Value::numbered(u32::from(id.0), *values - 1)
+                    };
+                    let is_transactional = spec.transactional_id.is_some();
+                    plan_transaction(workload, is_transactional, next_value, cx, steps);
+                } else if self.producer.is_some() {
+                    steps.push_back(ScriptStep::Close);
+                }
+            }
+        }
+    }
+
+    /// Is the application one that repairs what goes wrong (P-APP), not a script?
+    pub(super) const fn is_self_willed(&self) -> bool {
+        matches!(self.spec.workload, ProducerWorkload::Random(_))
+    }
+
+    /// After `close()`: a fenced producer is not opened again, another one after a pause.
+    pub(super) fn after_close(&mut self) {
+        self.initialized = self.spec.transactional_id.is_none();
+        if self.fenced && self.is_self_willed() {
+            self.phase = Phase::Finished;
+        } else if let ProducerWorkload::Random(workload) = &self.spec.workload
+            && self.transactions_planned < workload.transactions
+        {
+            self.steps.push_back(ScriptStep::Pause(workload.restart_pause));
+        } else if self.is_self_willed() {
+            self.phase = Phase::Finished;
+        }
+    }
+
+    /// Runs application and sender until both wait. Steps of the application follow each other at
+    /// once; the sender goes on when the application waits.
+    fn run(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        loop {
+            while let Some(outcome) = self.producer.as_mut().and_then(Producer::pop_outcome) {
+                self.learn(outcome, cx, out);
+            }
+            if self.go_on(cx, out) {
+                continue;
+            }
+            if !self.producer.as_mut().is_some_and(|producer| producer.turn(cx, out)) {
+                break;
+            }
+        }
+        let own = if let Phase::Pausing(until) = self.phase { until } else { Instant::FAR };
+        let wake = self.producer.as_ref().map_or(Instant::FAR, Producer::next_wake);
+        self.alarm.set(own.min(wake), out);
+    }
+}
+
+impl Actor for ProducerApplication {
+    type Message = Message;
+    type Observation = Observed;
+
+    fn step(&mut self, cx: &mut Cx<'_>, event: Event<Message>, out: &mut Out<Message, Observed>) {
+        match event {
+            Event::Started => self.start(cx, out),
+            Event::Timer(_) => self.alarm.rang(),
+            Event::Response { correlation, message: Message::Response(response) } => {
+                if let Some(producer) = &mut self.producer {
+                    producer.arrived(correlation, Some(response));
+                }
+            }
+            Event::Disconnected { correlation } => {
+                if let Some(producer) = &mut self.producer {
+                    producer.arrived(correlation, None);
+                }
+            }
+            Event::StopRequested => return out.exit(),
+            Event::Response { .. } | Event::Request { .. } => {
+                panic!("a client was sent a request: {event:?}")
+            }
+        }
+        self.run(cx, out);
+    }
+
+    fn crash(&mut self, _: CrashKind) {
+        let finished = self.is_finished();
+        self.died_open = self.producer.is_some();
+        self.forget();
+        if finished {
+            self.phase = Phase::Finished;
+        }
+    }
+}
+
+/// What the application makes of a fatal error: fenced, or something else.
+pub(super) const fn is_fencing(error: ErrorCode) -> bool {
+    matches!(error, ErrorCode::ProducerFenced | ErrorCode::InvalidProducerEpoch)
+}

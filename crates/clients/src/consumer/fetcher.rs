@@ -1,0 +1,177 @@
+//! The fetch loop (`Fetcher`, `FetchCollector`).
+
+use alloc::vec::Vec;
+
+use eosim_actor::Cx;
+use eosim_types::message::{
+    FetchPartition, FetchPartitionResponse, FetchRequest, IsolationLevel, Response,
+};
+use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, TopicPartition, rule};
+
+use super::completed_fetch::CompletedFetch;
+use super::{Consumer, InFlight};
+use crate::network_client::{Answer, ClientOut};
+
+/// Version of Fetch requests.
+const FETCH_VERSION: i16 = 11;
+
+impl Consumer {
+    /// One Fetch to each leader that has none in flight, for the partitions that have a position
+    /// and nothing buffered.
+    pub(super) fn send_fetches(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        while let Some(node) = self.next_fetch_node(cx) {
+            rule!(cx.env, "K-ISO-1");
+            let partitions = self.fetchable_of(node, cx);
+            let fetched = partitions.iter().map(|p| (p.partition, p.fetch_offset)).collect();
+            let max_wait = self.config.fetch_max_wait.as_millis();
+            let request = FetchRequest {
+                version: FETCH_VERSION,
+                replica: None,
+                isolation_level: self.config.isolation_level,
+                max_wait_ms: i32::try_from(max_wait).unwrap_or(i32::MAX),
+                min_bytes: self.config.fetch_min_bytes,
+                partition_max_bytes: self.config.max_partition_fetch_bytes,
+                partitions,
+            };
+            self.client.send(node, request.into(), InFlight::Fetch(fetched), cx.now(), out);
+        }
+    }
+
+    fn next_fetch_node(&mut self, cx: &Cx<'_>) -> Option<BrokerId> {
+        for index in 0..self.assigned.len() {
+            if !self.is_fetchable(index, cx) {
+                continue;
+            }
+            match self.metadata.leader(self.assigned[index].partition) {
+                None => self.metadata.request_update(),
+                Some((node, _)) if self.is_idle(node, cx) => return Some(node),
+                Some(_) => {}
+            }
+        }
+        None
+    }
+
+    /// Has the node no request in flight, and is its connection usable?
+    pub(super) fn is_idle(&self, node: BrokerId, cx: &Cx<'_>) -> bool {
+        self.client.in_flight_count(node) == 0 && self.client.backing_off(node, cx.now()).is_none()
+    }
+
+    fn is_fetchable(&self, index: usize, cx: &Cx<'_>) -> bool {
+        let assigned = &self.assigned[index];
+        let buffered = self.completed_fetches.iter().any(|f| f.partition == assigned.partition);
+        assigned.position.is_some()
+            && !assigned.fetching
+            && !buffered
+            && assigned.retry_at <= cx.now()
+    }
+
+    fn fetchable_of(&mut self, node: BrokerId, cx: &Cx<'_>) -> Vec<FetchPartition> {
+        let mut partitions = Vec::new();
+        for index in 0..self.assigned.len() {
+            let assigned = &self.assigned[index];
+            let leader = self.metadata.leader(assigned.partition);
+            let Some((_, leader_epoch)) = leader.filter(|(at, _)| *at == node) else { continue };
+            let Some(fetch_offset) = assigned.position.filter(|_| self.is_fetchable(index, cx))
+            else {
+                continue;
+            };
+            partitions.push(FetchPartition {
+                partition: assigned.partition,
+                fetch_offset,
+                current_leader_epoch: leader_epoch,
+                last_fetched_epoch: LeaderEpoch::NONE,
+                log_start_offset: -1,
+            });
+            self.assigned[index].fetching = true;
+        }
+        partitions
+    }
+
+    pub(super) fn fetched(
+        &mut self,
+        fetched: &[(TopicPartition, i64)],
+        answer: Answer,
+        cx: &mut Cx<'_>,
+    ) {
+        for &(partition, _) in fetched {
+            if let Some(assigned) = self.assigned_mut(partition) {
+                assigned.fetching = false;
+            }
+        }
+        let Answer::Response(Response::Fetch(response)) = answer else {
+            for &(partition, _) in fetched {
+                self.retry_later(partition, cx);
+            }
+            return;
+        };
+        for answer in response.partitions {
+            let offset = fetched.iter().find(|(partition, _)| *partition == answer.partition);
+            let current = self.position(answer.partition);
+            match offset {
+                Some(&(_, offset)) if current == Some(offset) => {
+                    self.fetched_partition(offset, answer, cx);
+                }
+                _ => rule!(cx.env, "K-POS-1"),
+            }
+        }
+    }
+
+    fn fetched_partition(
+        &mut self,
+        fetch_offset: i64,
+        answer: FetchPartitionResponse,
+        cx: &mut Cx<'_>,
+    ) {
+        if !answer.error.is_none() {
+            return self.fetch_failed(answer.partition, answer.error, cx);
+        }
+        rule!(cx.env, "K-POS-4");
+        let bound = match self.config.isolation_level {
+            IsolationLevel::ReadUncommitted => answer.high_watermark,
+            IsolationLevel::ReadCommitted => answer.last_stable_offset,
+        };
+        if let Some(assigned) = self.assigned_mut(answer.partition) {
+            if answer.high_watermark >= 0 {
+                assigned.high_watermark = answer.high_watermark;
+            }
+            if answer.last_stable_offset >= 0 {
+                assigned.last_stable_offset = answer.last_stable_offset;
+            }
+        }
+        if !answer.batches.is_empty() {
+            self.completed_fetches.push_back(CompletedFetch::new(
+                answer.partition,
+                fetch_offset,
+                bound,
+                answer.batches,
+                answer.aborted_transactions,
+            ));
+        }
+    }
+
+    /// K-POS-5. What the real consumer throws, the application of the model takes as "poll again".
+    fn fetch_failed(&mut self, partition: TopicPartition, error: ErrorCode, cx: &mut Cx<'_>) {
+        use ErrorCode as E;
+        rule!(cx.env, "K-POS-5");
+        match error {
+            E::OffsetOutOfRange => {
+                rule!(cx.env, "K-OFF-4");
+                if let Some(assigned) = self.assigned_mut(partition) {
+                    assigned.position = None;
+                }
+            }
+            E::NotLeaderOrFollower
+            | E::ReplicaNotAvailable
+            | E::KafkaStorageError
+            | E::FencedLeaderEpoch
+            | E::OffsetNotAvailable
+            | E::UnknownTopicOrPartition
+            | E::UnknownTopicId
+            | E::InconsistentTopicId => {
+                self.metadata.request_update();
+                self.retry_later(partition, cx);
+            }
+            _ => self.retry_later(partition, cx),
+        }
+    }
+}

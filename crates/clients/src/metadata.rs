@@ -1,0 +1,80 @@
+//! What a client knows of the cluster (`org.apache.kafka.clients.Metadata`).
+//!
+//! Invariant: an older image never replaces a newer one.
+
+use alloc::sync::Arc;
+
+use eosim_types::metadata::MetadataImage;
+use eosim_types::{BrokerId, Duration, Instant, LeaderEpoch, TopicPartition};
+
+/// The newest image seen and when to ask for the next.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Metadata {
+    image: Option<Arc<MetadataImage>>,
+    update_requested: bool,
+    in_flight: bool,
+    last_refresh: Option<Instant>,
+    refresh_backoff: Duration,
+}
+
+impl Metadata {
+    /// Knows nothing yet and wants to.
+    pub(crate) const fn new(refresh_backoff: Duration) -> Self {
+        Self {
+            image: None,
+            update_requested: true,
+            in_flight: false,
+            last_refresh: None,
+            refresh_backoff,
+        }
+    }
+
+    /// The image, if one has come.
+    pub(crate) fn image(&self) -> Option<&MetadataImage> {
+        self.image.as_deref()
+    }
+
+    /// Asks for a newer image (`requestUpdate`).
+    pub(crate) const fn request_update(&mut self) {
+        self.update_requested = true;
+    }
+
+    /// When the next request may go out; `None` while none is wanted or one is on its way
+    /// (`timeToNextUpdate`).
+    pub(crate) fn next_update(&self) -> Option<Instant> {
+        let allowed = self.last_refresh.map_or(Instant::START, |at| at + self.refresh_backoff);
+        (self.update_requested && !self.in_flight).then_some(allowed)
+    }
+
+    /// A request went out.
+    pub(crate) const fn sent(&mut self) {
+        self.in_flight = true;
+    }
+
+    /// It was lost.
+    pub(crate) const fn failed(&mut self, now: Instant) {
+        self.in_flight = false;
+        self.last_refresh = Some(now);
+    }
+
+    /// An image came.
+    pub(crate) fn update(&mut self, image: Arc<MetadataImage>, now: Instant) {
+        self.in_flight = false;
+        self.update_requested = false;
+        self.last_refresh = Some(now);
+        if self.image.as_ref().is_none_or(|known| image.version >= known.version) {
+            self.image = Some(image);
+        }
+    }
+
+    /// Does the partition exist?
+    pub(crate) fn contains(&self, partition: TopicPartition) -> bool {
+        self.image().is_some_and(|image| image.partitions.contains_key(&partition))
+    }
+
+    /// The leader of `partition` and its epoch, as far as known.
+    pub(crate) fn leader(&self, partition: TopicPartition) -> Option<(BrokerId, LeaderEpoch)> {
+        let metadata = self.image()?.partitions.get(&partition)?;
+        Some((metadata.leader?, metadata.leader_epoch))
+    }
+}

@@ -1,0 +1,232 @@
+//! The producer as an application sees it (`KafkaProducer`): calls go in, outcomes come out.
+//!
+//! One producer is an application thread and a sender thread (P-MOD-1). Calls are atomic except
+//! for their waits. Invariants: every call returns once; every record whose `send()` did not throw
+//! has its future completed once.
+
+mod api_versions;
+mod backoff;
+mod calls;
+mod description;
+mod producer_batch;
+mod record_accumulator;
+pub mod request_errors;
+mod sender;
+mod state;
+mod transaction_manager;
+mod txn_partition_entry;
+mod txn_partition_map;
+
+use alloc::vec::Vec;
+
+use eosim_actor::{Correlation, Cx};
+use eosim_types::config::ProducerConfig;
+use eosim_types::message::Response;
+use eosim_types::record::{Record, RecordBatch};
+use eosim_types::{
+    BrokerId, Duration, ErrorCode, Instant, ProducerEpoch, ProducerId, TopicPartition,
+    TransactionalId,
+};
+
+use crate::exception::Exception;
+use crate::network_client::ClientOut;
+pub use description::{PartitionNumbering, TransactionManagerDescription};
+pub use producer_batch::ProducerIdAndEpoch;
+use sender::Sender;
+pub use state::{State, TRANSITIONS};
+use transaction_manager::{ResultId, TransactionManager};
+
+/// The name of a call, and of the future of a `send()`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CallId(pub u32);
+
+/// A call of the application.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Call {
+    /// `initTransactions()`.
+    InitTransactions,
+    /// `beginTransaction()`.
+    BeginTransaction,
+    /// `send()` to an explicit partition.
+    Send {
+        /// Where to.
+        partition: TopicPartition,
+        /// What.
+        record: Record,
+    },
+    /// `flush()`.
+    Flush,
+    /// `commitTransaction()`.
+    CommitTransaction,
+    /// `abortTransaction()`.
+    AbortTransaction,
+    /// `close(timeout)`.
+    Close {
+        /// How long the open work may take; `None` is for ever.
+        timeout: Option<Duration>,
+    },
+    /// A batch put on the wire past all bookkeeping, under the producer's id and epoch.
+    RawProduce {
+        /// Where to.
+        partition: TopicPartition,
+        /// What; id and epoch are filled in.
+        batch: RecordBatch,
+    },
+}
+
+/// How a record's future ended.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct RecordOutcome {
+    /// The `send()`.
+    pub call: CallId,
+    /// The offset, if it is known (P-SEQ-4, DUPLICATE), or the exception.
+    pub result: Result<Option<i64>, Exception>,
+    /// The record is in no log: its batch never went out, or went out once and was refused
+    /// (P-MOD-4).
+    pub definitely_refused: bool,
+}
+
+/// What the producer tells the application.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Outcome {
+    /// A call returned, or threw.
+    Returned {
+        /// The call.
+        call: CallId,
+        /// What it threw.
+        result: Result<(), Exception>,
+    },
+    /// A record's future completed.
+    Record(RecordOutcome),
+    /// A batch sent by hand was answered, with this error and base offset.
+    RawProduced {
+        /// The call.
+        call: CallId,
+        /// Error and base offset.
+        outcome: (ErrorCode, i64),
+    },
+}
+
+/// What a call waits for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Awaited {
+    Result { result: ResultId, initializes: bool },
+    Metadata { partition: TopicPartition, record: Record },
+    Flushed { until: CallId },
+    Closed,
+    ReadyForRaw { partition: TopicPartition, batch: RecordBatch },
+}
+
+/// A call that has not returned.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Waiting {
+    call: CallId,
+    awaited: Awaited,
+    deadline: Instant,
+}
+
+/// The producer.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Producer {
+    sender: Sender,
+    max_block: Duration,
+    max_request_size: i32,
+    next_call: u32,
+    waiting: Vec<Waiting>,
+}
+
+impl Producer {
+    /// A producer that knows `brokers` and has sent nothing yet. Settings that Kafka would refuse
+    /// (P-CFG) are the caller's business.
+    #[must_use]
+    pub fn new(
+        config: &ProducerConfig,
+        transactional_id: Option<TransactionalId>,
+        brokers: &[BrokerId],
+    ) -> Self {
+        Self {
+            sender: Sender::new(config, transactional_id, brokers),
+            max_block: config.max_block,
+            max_request_size: config.max_request_size,
+            next_call: 0,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// The network brought an answer, or `None` for a broken connection.
+    pub fn arrived(&mut self, correlation: Correlation, response: Option<Response>) {
+        self.sender.client.arrived(correlation, response);
+    }
+
+    /// Lets the producer go on by one step of its sender and lets calls return whose wait is over.
+    /// `false` if it has to wait for an event or for [`Self::next_wake`].
+    pub fn turn(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
+        let progress = self.sender.turn(cx, out);
+        self.end_waits(cx, out) || progress
+    }
+
+    /// When the producer goes on by itself; [`Instant::FAR`] if never.
+    #[must_use]
+    pub fn next_wake(&self) -> Instant {
+        let deadlines = self.waiting.iter().map(|waiting| waiting.deadline);
+        deadlines.min().unwrap_or(Instant::FAR).min(self.sender.next_wake())
+    }
+
+    /// The oldest outcome not taken yet.
+    pub fn pop_outcome(&mut self) -> Option<Outcome> {
+        self.sender.outcomes.pop_front()
+    }
+
+    /// `close()` has returned.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    /// The state of the transaction manager; `None` without idempotence.
+    #[must_use]
+    pub fn state(&self) -> Option<State> {
+        self.manager().map(TransactionManager::state)
+    }
+
+    /// The error of an error state.
+    #[must_use]
+    pub fn last_error(&self) -> Option<&Exception> {
+        self.manager().and_then(TransactionManager::last_error)
+    }
+
+    /// Id and epoch in use.
+    #[must_use]
+    pub fn producer_id_and_epoch(&self) -> ProducerIdAndEpoch {
+        let manager = self.manager();
+        manager.map_or(ProducerIdAndEpoch::NONE, TransactionManager::producer_id_and_epoch)
+    }
+
+    /// Does the current transaction run in version 2?
+    #[must_use]
+    pub fn is_transaction_v2_enabled(&self) -> bool {
+        self.manager().is_some_and(TransactionManager::is_transaction_v2_enabled)
+    }
+
+    /// Is it certain that a commit that just threw did not and will not take effect?
+    #[must_use]
+    pub fn commit_is_refused(&self) -> bool {
+        self.manager().is_some_and(TransactionManager::end_txn_is_refused)
+    }
+
+    /// Everything that the transaction manager tells of itself; `None` without idempotence.
+    #[must_use]
+    pub fn describe(&self) -> Option<TransactionManagerDescription> {
+        self.manager().map(TransactionManager::describe)
+    }
+
+    const fn manager(&self) -> Option<&TransactionManager> {
+        self.sender.manager.as_ref()
+    }
+}
+
+/// Puts `producer` into a batch made by hand.
+fn stamped(mut batch: RecordBatch, producer: (ProducerId, ProducerEpoch)) -> RecordBatch {
+    (batch.producer_id, batch.producer_epoch) = producer;
+    batch
+}

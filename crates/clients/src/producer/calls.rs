@@ -1,0 +1,252 @@
+//! The calls of `KafkaProducer` and the end of their waits (P-API).
+
+use alloc::vec::Vec;
+
+use eosim_actor::Cx;
+use eosim_types::message::ProduceRequest;
+use eosim_types::record::{Record, RecordBatch};
+use eosim_types::{Defect, Instant, TopicPartition, rule};
+
+use super::producer_batch::batch_upper_bound;
+use super::sender::InFlight;
+use super::transaction_manager::{ResultId, TransactionManager};
+use super::{Awaited, Call, CallId, Outcome, Producer, RecordOutcome, Waiting, stamped};
+use crate::exception::Exception;
+use crate::network_client::ClientOut;
+
+impl Producer {
+    /// Makes `call`; its outcome is among the outcomes at once or later.
+    pub fn call(&mut self, call: Call, cx: &mut Cx<'_>) -> CallId {
+        let id = CallId(self.next_call);
+        self.next_call += 1;
+        if self.sender.is_closing() && !matches!(call, Call::Close { .. }) {
+            self.returned(id, Err(Exception::illegal_state()));
+            return id;
+        }
+        match call {
+            Call::InitTransactions => {
+                let begun = self.with_manager(|m, cx| m.initialize_transactions(&mut cx.env), cx);
+                self.await_result(id, begun, true, cx.now());
+            }
+            Call::BeginTransaction => {
+                let begun = self.with_manager(|m, cx| m.begin_transaction(&mut cx.env), cx);
+                self.returned(id, begun);
+            }
+            Call::Send { partition, record } => self.send(id, partition, record, cx),
+            Call::Flush => self.flush(id),
+            Call::CommitTransaction => {
+                let begun = self.with_manager(|m, cx| m.begin_commit(&mut cx.env), cx);
+                self.await_result(id, begun, false, cx.now());
+            }
+            Call::AbortTransaction => {
+                let begun = self.with_manager(|m, cx| m.begin_abort(&mut cx.env), cx);
+                self.await_result(id, begun, false, cx.now());
+            }
+            Call::Close { timeout } => {
+                let deadline = timeout.map_or(Instant::FAR, |timeout| cx.now() + timeout);
+                self.sender.initiate_close(deadline);
+                self.wait(id, Awaited::Closed, Instant::FAR);
+            }
+            Call::RawProduce { partition, batch } => {
+                self.wait(id, Awaited::ReadyForRaw { partition, batch }, Instant::FAR);
+            }
+        }
+        id
+    }
+
+    fn with_manager<T>(
+        &mut self,
+        f: impl FnOnce(&mut TransactionManager, &mut Cx<'_>) -> Result<T, Exception>,
+        cx: &mut Cx<'_>,
+    ) -> Result<T, Exception> {
+        self.sender.manager.as_mut().map_or_else(|| Err(Exception::illegal_state()), |m| f(m, cx))
+    }
+
+    fn returned(&mut self, call: CallId, result: Result<(), Exception>) {
+        self.sender.outcomes.push_back(Outcome::Returned { call, result });
+    }
+
+    fn wait(&mut self, call: CallId, awaited: Awaited, deadline: Instant) {
+        self.waiting.push(Waiting { call, awaited, deadline });
+    }
+
+    fn await_result(
+        &mut self,
+        call: CallId,
+        begun: Result<ResultId, Exception>,
+        initializes: bool,
+        now: Instant,
+    ) {
+        match begun {
+            Err(thrown) => self.returned(call, Err(thrown)),
+            Ok(result) => {
+                self.sender.wake_up();
+                self.wait(call, Awaited::Result { result, initializes }, now + self.max_block);
+            }
+        }
+    }
+
+    fn flush(&mut self, call: CallId) {
+        self.sender.flushes += 1;
+        self.sender.wake_up();
+        self.wait(call, Awaited::Flushed { until: call }, Instant::FAR);
+    }
+
+    /// P-API-6: metadata first.
+    fn send(&mut self, call: CallId, partition: TopicPartition, record: Record, cx: &mut Cx<'_>) {
+        if self.sender.metadata.contains(partition) {
+            self.append(call, partition, record, cx);
+        } else {
+            self.sender.metadata.request_update();
+            self.sender.wake_up();
+            let deadline = cx.now() + self.max_block;
+            self.wait(call, Awaited::Metadata { partition, record }, deadline);
+        }
+    }
+
+    /// P-API-6: size check, append, registration, wake-up.
+    fn append(&mut self, call: CallId, partition: TopicPartition, record: Record, cx: &mut Cx<'_>) {
+        if batch_upper_bound(record) > self.max_request_size {
+            let too_large = Exception::of(eosim_types::ErrorCode::MessageTooLarge);
+            return self.send_failed(call, too_large, true, cx);
+        }
+        let stays = cx.env.on(Defect::UpstreamProducerRefusedRecordStays);
+        let checked = if stays { Ok(()) } else { self.maybe_add_partition(partition, cx) };
+        if let Err(thrown) = checked {
+            return self.send_failed(call, thrown, true, cx);
+        }
+        let (batch, place) = self.sender.accumulator.append(partition, record, call, &cx.env);
+        let registered = if stays { self.maybe_add_partition(partition, cx) } else { Ok(()) };
+        if let Err(thrown) = registered {
+            self.sender.accumulator.batches[batch].calls[place] = None;
+            return self.send_failed(call, thrown, true, cx);
+        }
+        self.returned(call, Ok(()));
+        self.sender.wake_up();
+    }
+
+    fn maybe_add_partition(
+        &mut self,
+        partition: TopicPartition,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Exception> {
+        let manager = self.sender.manager.as_mut();
+        manager.map_or(Ok(()), |manager| manager.maybe_add_partition(partition, &mut cx.env))
+    }
+
+    /// An `ApiException` comes back in the future and is told to the transaction manager; every
+    /// other one is thrown.
+    fn send_failed(
+        &mut self,
+        call: CallId,
+        exception: Exception,
+        definitely_refused: bool,
+        cx: &mut Cx<'_>,
+    ) {
+        if !exception.is_api() {
+            return self.returned(call, Err(exception));
+        }
+        self.returned(call, Ok(()));
+        if let Some(manager) = &mut self.sender.manager {
+            let _poisoned = manager.maybe_transition_to_error_state(&exception, &mut cx.env);
+        }
+        let result = Err(exception);
+        let outcome = Outcome::Record(RecordOutcome { call, result, definitely_refused });
+        self.sender.outcomes.push_back(outcome);
+    }
+
+    /// Lets calls return whose wait is over; `true` if any did.
+    pub(super) fn end_waits(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
+        let mut index = 0;
+        let before = self.waiting.len();
+        while index < self.waiting.len() {
+            if self.is_over(index, cx) {
+                let waiting = self.waiting.remove(index);
+                self.end_wait(waiting, cx, out);
+            } else {
+                index += 1;
+            }
+        }
+        self.waiting.len() < before
+    }
+
+    fn is_over(&self, index: usize, cx: &Cx<'_>) -> bool {
+        let waiting = &self.waiting[index];
+        let sender = &self.sender;
+        cx.now() >= waiting.deadline
+            || match &waiting.awaited {
+                Awaited::Result { result, .. } => {
+                    sender.manager.as_ref().is_some_and(|m| m.outcome(*result).is_some())
+                }
+                Awaited::Metadata { partition, .. } => sender.metadata.contains(*partition),
+                Awaited::Flushed { until } => sender.accumulator.is_flushed(*until),
+                Awaited::Closed => sender.is_closed(),
+                Awaited::ReadyForRaw { partition, .. } => {
+                    self.producer_id_and_epoch().is_valid()
+                        && sender.metadata.leader(*partition).is_some()
+                }
+            }
+    }
+
+    fn end_wait(&mut self, waiting: Waiting, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        let call = waiting.call;
+        match waiting.awaited {
+            Awaited::Result { result, initializes } => {
+                self.end_result(call, result, initializes, cx);
+            }
+            Awaited::Metadata { partition, record } => {
+                if self.sender.metadata.contains(partition) {
+                    self.append(call, partition, record, cx);
+                } else {
+                    self.send_failed(call, Exception::timeout(), true, cx);
+                }
+            }
+            Awaited::Flushed { .. } => {
+                self.sender.flushes -= 1;
+                self.returned(call, Ok(()));
+            }
+            Awaited::Closed => self.returned(call, Ok(())),
+            Awaited::ReadyForRaw { partition, batch } => {
+                self.send_raw(call, partition, batch, cx, out);
+            }
+        }
+    }
+
+    /// A wait that timed out leaves the result un-acked: only the same call again unlocks it
+    /// (P-API-1, P-API-4).
+    fn end_result(&mut self, call: CallId, result: ResultId, initializes: bool, cx: &mut Cx<'_>) {
+        let manager = self.sender.manager.as_mut().expect("a result has a manager");
+        let Some(outcome) = manager.outcome(result).cloned() else {
+            rule!(cx.env, "P-API-4");
+            return self.returned(call, Err(Exception::timeout()));
+        };
+        manager.ack(result);
+        if initializes && outcome.is_ok() {
+            manager.maybe_update_transaction_v2_enabled(true, &mut cx.env);
+        }
+        self.returned(call, outcome);
+    }
+
+    fn send_raw(
+        &mut self,
+        call: CallId,
+        partition: TopicPartition,
+        batch: RecordBatch,
+        cx: &mut Cx<'_>,
+        out: &mut ClientOut,
+    ) {
+        let producer = self.producer_id_and_epoch();
+        let batch = stamped(batch, (producer.producer_id, producer.producer_epoch));
+        let (leader, _) = self.sender.metadata.leader(partition).expect("waited for");
+        let request = ProduceRequest {
+            version: super::api_versions::produce(false, false),
+            transactional_id: None,
+            acks: -1,
+            timeout_ms: 30_000,
+            partitions: Vec::from([(partition, batch)]),
+        };
+        self.sender.client.send(leader, request.into(), InFlight::Raw(call), cx.now(), out);
+        self.returned(call, Ok(()));
+        self.sender.wake_up();
+    }
+}

@@ -1,0 +1,350 @@
+//! Buffered batches per partition: when they are ready, which are drained, when they expire
+//! (`RecordAccumulator`, P-ACC).
+//!
+//! Invariants: a partition's deque is ordered by base sequence, batches without one last; at most
+//! one batch per partition leaves in one drain.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+
+use eosim_actor::Cx;
+use eosim_types::config::ProducerConfig;
+use eosim_types::record::Record;
+use eosim_types::{BrokerId, Defect, Duration, Env, Instant, TopicPartition, rule};
+
+use super::CallId;
+use super::backoff::retry_backoff;
+use super::producer_batch::{BatchId, Batches};
+use super::transaction_manager::TransactionManager;
+use crate::metadata::Metadata;
+
+/// What makes every batch sendable at once (P-ACC-1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Urgency {
+    /// A flush is in progress, or the producer is closing.
+    pub(crate) flushing: bool,
+    /// The transaction is completing.
+    pub(crate) completing: bool,
+}
+
+/// What [`RecordAccumulator::ready`] found.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct ReadyCheck {
+    /// Leaders with something to send.
+    pub(crate) nodes: Vec<BrokerId>,
+    /// When the next batch becomes ready by lapse of time.
+    pub(crate) next_check: Option<Instant>,
+    /// Some batch's partition has no known leader.
+    pub(crate) unknown_leader: bool,
+}
+
+/// The buffered batches.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct RecordAccumulator {
+    batch_size: i32,
+    max_request_size: i32,
+    linger: Duration,
+    delivery_timeout: Duration,
+    retry_backoff: Duration,
+    retry_backoff_max: Duration,
+    deques: BTreeMap<TopicPartition, VecDeque<BatchId>>,
+    pub(crate) batches: Batches,
+    incomplete: u32,
+    muted: BTreeSet<TopicPartition>,
+    /// The partition of each node that the last drain looked at last (P-ACC-3).
+    drain_index: BTreeMap<BrokerId, TopicPartition>,
+}
+
+impl RecordAccumulator {
+    pub(crate) fn new(config: &ProducerConfig) -> Self {
+        Self {
+            batch_size: config.batch_size.max(1),
+            max_request_size: config.max_request_size,
+            linger: config.linger,
+            delivery_timeout: config.delivery_timeout,
+            retry_backoff: config.retry_backoff,
+            retry_backoff_max: config.retry_backoff_max,
+            deques: BTreeMap::new(),
+            batches: Batches::default(),
+            incomplete: 0,
+            muted: BTreeSet::new(),
+            drain_index: BTreeMap::new(),
+        }
+    }
+
+    /// Appends `record` to the tail batch of `partition`, or to a new one. Returns the batch and
+    /// the record's place in it.
+    pub(crate) fn append(
+        &mut self,
+        partition: TopicPartition,
+        record: Record,
+        call: CallId,
+        env: &Env<'_>,
+    ) -> (BatchId, usize) {
+        let deque = self.deques.entry(partition).or_default();
+        let timestamp = env.clock_ms();
+        if let Some(&tail) = deque.back()
+            && self.batches[tail].try_append(record, call, self.batch_size, timestamp)
+        {
+            return (tail, self.batches[tail].records.len() - 1);
+        }
+        let id = self.batches.create(partition, env.now);
+        let batch = &mut self.batches[id];
+        batch.queued = true;
+        batch.try_append(record, call, self.batch_size, timestamp);
+        deque.push_back(id);
+        self.incomplete += 1;
+        (id, 0)
+    }
+
+    /// Is any batch not completed?
+    pub(crate) const fn has_incomplete(&self) -> bool {
+        self.incomplete > 0
+    }
+
+    /// Is any batch still in a deque?
+    pub(crate) fn has_undrained(&self) -> bool {
+        self.deques.values().any(|deque| !deque.is_empty())
+    }
+
+    /// A batch completed.
+    pub(crate) fn completed_one(&mut self) {
+        self.incomplete -= 1;
+    }
+
+    /// P-ACC-1.
+    pub(crate) fn ready(
+        &mut self,
+        metadata: &Metadata,
+        urgency: Urgency,
+        env: &mut Env<'_>,
+    ) -> ReadyCheck {
+        let mut check = ReadyCheck::default();
+        for (&partition, deque) in &self.deques {
+            let Some(&head) = deque.front() else { continue };
+            let Some((leader, leader_epoch)) = metadata.leader(partition) else {
+                check.unknown_leader = true;
+                continue;
+            };
+            rule!(env, "P-ACC-1");
+            let batch = &mut self.batches[head];
+            batch.maybe_update_leader_epoch(leader_epoch);
+            if self.muted.contains(&partition) || check.nodes.contains(&leader) {
+                continue;
+            }
+            let backing_off = batch.is_backing_off(env.now);
+            let wait = if backing_off { batch.backoff } else { self.linger };
+            let until = batch.last_attempt + wait;
+            let full = deque.len() > 1 || batch.is_full();
+            let sendable = full || env.now >= until || urgency.flushing || urgency.completing;
+            if sendable && !backing_off {
+                check.nodes.push(leader);
+            } else {
+                check.next_check = Some(check.next_check.map_or(until, |at| at.min(until)));
+            }
+        }
+        check
+    }
+
+    /// P-ACC-3: takes the heads of `node`'s partitions in one walk.
+    pub(crate) fn drain_node(
+        &mut self,
+        node: BrokerId,
+        metadata: &Metadata,
+        mut manager: Option<&mut TransactionManager>,
+        env: &mut Env<'_>,
+    ) -> Vec<BatchId> {
+        rule!(env, "P-ACC-3");
+        let mut taken = Vec::new();
+        let mut size = 0;
+        for partition in self.walk(node, metadata) {
+            self.drain_index.insert(node, partition);
+            let Some(&head) = self.deques[&partition].front() else { continue };
+            if self.muted.contains(&partition) || self.batches[head].is_backing_off(env.now) {
+                continue;
+            }
+            if size + self.batches[head].size > self.max_request_size && !taken.is_empty() {
+                break;
+            }
+            if let Some(manager) = manager.as_deref_mut() {
+                if manager.should_stop_drain(head, &self.batches, env) {
+                    break;
+                }
+                if !self.batches[head].has_sequence() || env.on(Defect::ClientNewSequenceOnRetry) {
+                    manager.assign_sequence(head, &mut self.batches, env);
+                }
+            }
+            self.deques.get_mut(&partition).expect("walked").pop_front();
+            self.batches[head].close_for_drain();
+            size += self.batches[head].size;
+            taken.push(head);
+        }
+        taken
+    }
+
+    /// The partitions that `node` leads, once round, from the one after the last walk's end; after
+    /// a walk that stopped, from the partition that stopped it.
+    fn walk(&self, node: BrokerId, metadata: &Metadata) -> Vec<TopicPartition> {
+        let leads = |tp: &TopicPartition| metadata.leader(*tp).is_some_and(|(at, _)| at == node);
+        let mut partitions: Vec<_> = self.deques.keys().copied().filter(leads).collect();
+        if let Some(last) = self.drain_index.get(&node) {
+            let start = partitions.partition_point(|partition| partition < last);
+            let count = partitions.len();
+            partitions.rotate_left(start.min(count));
+        }
+        partitions
+    }
+
+    /// P-ACC-7: puts a batch back for another attempt.
+    pub(crate) fn reenqueue(&mut self, id: BatchId, has_manager: bool, cx: &mut Cx<'_>) {
+        rule!(cx.env, "P-ACC-7");
+        let now = cx.now();
+        let attempts = self.batches[id].attempts;
+        let backoff = retry_backoff(attempts, self.retry_backoff, self.retry_backoff_max, cx);
+        let batch = &mut self.batches[id];
+        batch.attempts += 1;
+        batch.last_attempt = now;
+        batch.retry = true;
+        batch.backoff = backoff;
+        if has_manager {
+            self.insert_in_sequence_order(id, &cx.env);
+        } else {
+            batch.queued = true;
+            let partition = batch.partition;
+            self.deques.entry(partition).or_default().push_front(id);
+        }
+    }
+
+    /// In front of the first batch that has no sequence or a later one.
+    fn insert_in_sequence_order(&mut self, id: BatchId, env: &Env<'_>) {
+        let batches = &mut self.batches;
+        assert!(batches[id].has_sequence(), "a batch without a sequence was sent");
+        batches[id].queued = true;
+        let sequence = batches[id].base_sequence.0;
+        let plain = env.on(Defect::UpstreamProducerWrapRetryReorders);
+        let comes_after = |other: i32| {
+            if plain { other > sequence } else { other.wrapping_sub(sequence) & i32::MAX < 1 << 30 }
+        };
+        let deque = self.deques.entry(batches[id].partition).or_default();
+        let place = deque.iter().position(|&other| {
+            !batches[other].has_sequence() || comes_after(batches[other].base_sequence.0)
+        });
+        deque.insert(place.unwrap_or(deque.len()), id);
+    }
+
+    /// P-ACC-8: replaces a batch that is too large by its parts.
+    pub(crate) fn split_and_reenqueue(
+        &mut self,
+        id: BatchId,
+        mut manager: Option<&mut TransactionManager>,
+        env: &mut Env<'_>,
+    ) {
+        rule!(env, "P-ACC-8");
+        let big = &self.batches[id];
+        let target = if big.is_split { self.halved(id) } else { self.batch_size };
+        let mut sequence = big.base_sequence.0;
+        let parts = big.split(target);
+        self.batches[id].final_state = Some(super::producer_batch::FinalState::Succeeded);
+        self.incomplete -= 1;
+        for mut part in parts {
+            part.last_attempt = env.now;
+            let count = part.record_count();
+            if manager.is_some() {
+                part.base_sequence = eosim_types::Sequence(sequence);
+                sequence = sequence.wrapping_add(count);
+            }
+            let child = self.batches.insert(part);
+            self.incomplete += 1;
+            match manager.as_deref_mut() {
+                Some(manager) => {
+                    manager.add_in_flight_batch(child, &mut self.batches);
+                    self.insert_in_sequence_order(child, env);
+                }
+                None => self.insert_by_age(child),
+            }
+        }
+        self.batches.release_if_unused(id);
+    }
+
+    fn insert_by_age(&mut self, id: BatchId) {
+        self.batches[id].queued = true;
+        let partition = self.batches[id].partition;
+        let batches = &self.batches;
+        let deque = self.deques.entry(partition).or_default();
+        let place = deque.iter().position(|&other| !batches[other].is_split);
+        deque.insert(place.unwrap_or(deque.len()), id);
+    }
+
+    /// The target for a batch that is a part already.
+    fn halved(&self, id: BatchId) -> i32 {
+        let batch = &self.batches[id];
+        let alone = |&record: &Record| {
+            eosim_types::record::BATCH_OVERHEAD + eosim_types::record::record_size(0, record)
+        };
+        let largest = batch.records.iter().map(alone).max().unwrap_or(0);
+        largest.max(batch.size / 2)
+    }
+
+    /// P-ACC-10: takes expired batches out of the deques, heads first.
+    pub(crate) fn expired_batches(&mut self, env: &mut Env<'_>, expired: &mut Vec<BatchId>) {
+        for deque in self.deques.values_mut() {
+            while let Some(&head) = deque.front() {
+                if !self.batches[head].has_reached_delivery_timeout(self.delivery_timeout, env.now)
+                {
+                    break;
+                }
+                rule!(env, "P-ACC-10");
+                deque.pop_front();
+                self.batches[head].queued = false;
+                expired.push(head);
+            }
+        }
+    }
+
+    /// When the oldest head of a deque expires.
+    pub(crate) fn next_expiry(&self) -> Instant {
+        let heads = self.deques.values().filter_map(|deque| deque.front());
+        heads.map(|&id| self.expiry(id)).min().unwrap_or(Instant::FAR)
+    }
+
+    /// When `id` expires.
+    pub(crate) fn expiry(&self, id: BatchId) -> Instant {
+        self.batches[id].created + self.delivery_timeout
+    }
+
+    pub(crate) const fn delivery_timeout(&self) -> Duration {
+        self.delivery_timeout
+    }
+
+    /// P-ACC-11, P-ACC-12: the batches to abort: those without a sequence, or all.
+    pub(crate) fn take_abortable(&mut self, all: bool) -> Vec<BatchId> {
+        let batches = &self.batches;
+        let wanted = |id: &BatchId| all || !batches[*id].has_sequence();
+        let ids: Vec<_> = batches.incomplete().filter(wanted).collect();
+        for deque in self.deques.values_mut() {
+            deque.retain(|id| !ids.contains(id));
+        }
+        for &id in &ids {
+            self.batches[id].queued = false;
+        }
+        ids
+    }
+
+    /// P-ACC-9.
+    pub(crate) fn mute(&mut self, partition: TopicPartition) {
+        self.muted.insert(partition);
+    }
+
+    /// P-ACC-9.
+    pub(crate) fn unmute(&mut self, partition: TopicPartition) {
+        self.muted.remove(&partition);
+    }
+
+    /// Are all records that were appended before the call `until` complete?
+    pub(crate) fn is_flushed(&self, until: CallId) -> bool {
+        self.batches.incomplete().all(|id| {
+            let first = self.batches[id].calls.iter().flatten().min();
+            first.is_none_or(|first| *first > until)
+        })
+    }
+}

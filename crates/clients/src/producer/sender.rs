@@ -1,0 +1,262 @@
+//! The sender thread: one iteration after the other, each ending in a poll (`Sender`, P-SND).
+//!
+//! Invariants: nothing of the sender runs while it sleeps or polls; the network is looked at in
+//! polls alone (P-SND-13); while a transactional request is in flight nothing is drained, sent or
+//! expired (P-SND-1).
+
+mod completion;
+mod produce;
+mod transactional;
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use eosim_actor::Cx;
+use eosim_types::config::ProducerConfig;
+use eosim_types::message::MetadataRequest;
+use eosim_types::{BrokerId, Instant, TopicPartition, TransactionalId, rule};
+
+use super::producer_batch::BatchId;
+use super::record_accumulator::RecordAccumulator;
+use super::transaction_manager::{TransactionManager, TxnRequestHandler};
+use super::{CallId, Outcome};
+use crate::exception::{Exception, ExceptionClass};
+use crate::metadata::Metadata;
+use crate::network_client::{ClientOut, Completed, NetworkClient};
+
+/// What the sender remembers of a request on the wire.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum InFlight {
+    Metadata,
+    Produce(Vec<BatchId>),
+    Transactional(TxnRequestHandler),
+    /// A batch sent by hand.
+    Raw(CallId),
+}
+
+/// Where the sender thread stands.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Activity {
+    /// About to begin an iteration.
+    Running,
+    /// In a poll that ends then at the latest.
+    Polling { until: Instant },
+    /// In the backoff before a transactional request is sent again (P-SND-6).
+    Sleeping { until: Instant, node: BrokerId, handler: TxnRequestHandler },
+    /// The thread has ended.
+    Closed,
+}
+
+/// The sender thread and all that it works on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Sender {
+    config: ProducerConfig,
+    transactional_id: Option<TransactionalId>,
+    pub(crate) client: NetworkClient<InFlight>,
+    pub(crate) metadata: Metadata,
+    pub(crate) accumulator: RecordAccumulator,
+    pub(crate) manager: Option<TransactionManager>,
+    /// Batches drained and not answered, by partition, oldest first.
+    in_flight_batches: BTreeMap<TopicPartition, VecDeque<BatchId>>,
+    activity: Activity,
+    woken: bool,
+    /// Calls of `flush()` that wait.
+    pub(crate) flushes: u32,
+    /// `close()` was called; it forces after this instant.
+    close_deadline: Option<Instant>,
+    pub(crate) outcomes: VecDeque<Outcome>,
+    completed: Vec<Completed<InFlight>>,
+}
+
+impl Sender {
+    pub(crate) fn new(
+        config: &ProducerConfig,
+        transactional_id: Option<TransactionalId>,
+        brokers: &[BrokerId],
+    ) -> Self {
+        let manager = config.enable_idempotence.then(|| {
+            TransactionManager::new(
+                transactional_id,
+                config.transaction_timeout_ms,
+                config.retry_backoff,
+                config.transaction_version,
+            )
+        });
+        Self {
+            config: config.clone(),
+            transactional_id,
+            client: NetworkClient::new(brokers, config.request_timeout, config.reconnect_backoff),
+            metadata: Metadata::new(config.retry_backoff),
+            accumulator: RecordAccumulator::new(config),
+            manager,
+            in_flight_batches: BTreeMap::new(),
+            activity: Activity::Running,
+            woken: false,
+            flushes: 0,
+            close_deadline: None,
+            outcomes: VecDeque::new(),
+            completed: Vec::new(),
+        }
+    }
+
+    /// The application wakes the sender out of its poll (P-SND-13).
+    pub(crate) const fn wake_up(&mut self) {
+        self.woken = true;
+    }
+
+    /// Begins to close; by force after `deadline` (P-API-8).
+    pub(crate) const fn initiate_close(&mut self, deadline: Instant) {
+        self.close_deadline = Some(deadline);
+        self.woken = true;
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.close_deadline.is_some()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.activity == Activity::Closed
+    }
+
+    /// When the sender goes on by itself.
+    pub(crate) const fn next_wake(&self) -> Instant {
+        match self.activity {
+            Activity::Running => Instant::START,
+            Activity::Polling { until } | Activity::Sleeping { until, .. } => until,
+            Activity::Closed => Instant::FAR,
+        }
+    }
+
+    /// Lets the thread run up to its next poll, or up to the end of the one it is in. `false` if
+    /// it has to wait.
+    pub(crate) fn turn(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
+        match &self.activity {
+            Activity::Closed => return false,
+            Activity::Running => self.iterate(cx, out),
+            Activity::Polling { until } => {
+                if !self.woken && !self.client.has_arrivals() && cx.now() < *until {
+                    return false;
+                }
+                self.end_poll(cx, out);
+            }
+            Activity::Sleeping { until, .. } => {
+                if cx.now() < *until {
+                    return false;
+                }
+                self.end_sleep(cx, out);
+            }
+        }
+        true
+    }
+
+    /// One iteration of `run`: closing first, then [`Self::run_once`].
+    fn iterate(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        if let Some(deadline) = self.close_deadline
+            && self.close_step(deadline, cx)
+        {
+            self.client.close(out);
+            self.activity = Activity::Closed;
+            return;
+        }
+        self.run_once(cx, out);
+    }
+
+    /// P-API-8; `true` when the thread ends.
+    fn close_step(&mut self, deadline: Instant, cx: &mut Cx<'_>) -> bool {
+        rule!(cx.env, "P-API-8");
+        if cx.now() >= deadline {
+            self.force_close();
+            return true;
+        }
+        let state = self.manager.as_ref().map(TransactionManager::state);
+        let ongoing = state.is_some_and(super::state::State::has_ongoing_transaction);
+        let pending = self.manager.as_ref().is_some_and(TransactionManager::has_pending_requests);
+        let undrained = self.accumulator.has_undrained();
+        if undrained || self.client.has_in_flight() || (pending && ongoing) {
+            return false;
+        }
+        if !ongoing {
+            return true;
+        }
+        let completing = state.is_some_and(super::state::State::is_completing);
+        let manager = self.manager.as_mut().expect("a transaction is ongoing");
+        if !completing && manager.begin_abort(&mut cx.env).is_err() {
+            self.force_close();
+            return true;
+        }
+        false
+    }
+
+    fn force_close(&mut self) {
+        if let Some(manager) = &mut self.manager {
+            manager.close();
+        }
+        self.abort_batches(true, &Exception::new(ExceptionClass::Kafka));
+    }
+
+    /// `runOnce`: the steps of A.6 in their order.
+    fn run_once(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        let Some(manager) = &mut self.manager else { return self.produce_step(cx, out) };
+        manager.maybe_resolve_sequences(&mut cx.env);
+        if let Some(error) = manager.last_error().filter(|_| manager.has_fatal_error()).cloned() {
+            rule!(cx.env, "P-ACC-12");
+            self.abort_batches(true, &error);
+            let until = self.client.next_timeout();
+            return self.begin_poll(until, cx, out);
+        }
+        if let Some(error) = manager.reset_after_authorization_error() {
+            self.abort_batches(true, &error);
+            return;
+        }
+        let batches = &mut self.accumulator.batches;
+        manager.bump_idempotent_epoch_and_reset_id_if_needed(batches, &mut cx.env);
+        if !self.transactional_step(cx, out) {
+            self.produce_step(cx, out);
+        }
+    }
+
+    /// Enters a poll. A request for metadata goes out with it if one is due; a poll with something
+    /// in flight lasts no longer than `request.timeout.ms` (P-SND-13).
+    fn begin_poll(&mut self, until: Instant, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        let now = cx.now();
+        let mut until = until.min(self.close_deadline.unwrap_or(Instant::FAR));
+        if let Some(due) = self.metadata.next_update() {
+            if due > now {
+                until = until.min(due);
+            } else if !self.send_metadata_request(cx, out) {
+                until = until.min(self.client.next_usable());
+            }
+        }
+        if self.client.has_in_flight() {
+            until = until.min(now + self.config.request_timeout);
+        }
+        self.activity = Activity::Polling { until };
+    }
+
+    fn send_metadata_request(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
+        let Some(node) = self.client.least_loaded_node(cx.now()) else { return false };
+        self.client.send(node, MetadataRequest {}.into(), InFlight::Metadata, cx.now(), out);
+        self.metadata.sent();
+        true
+    }
+
+    /// Leaves a poll with what the network brought (P-SND-13, P-SND-14).
+    fn end_poll(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        self.woken = false;
+        self.activity = Activity::Running;
+        let mut completed = core::mem::take(&mut self.completed);
+        self.client.poll(cx.now(), &mut completed, out);
+        for one in completed.drain(..) {
+            self.complete(one, cx);
+        }
+        self.completed = completed;
+    }
+
+    fn end_sleep(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        let activity = core::mem::replace(&mut self.activity, Activity::Running);
+        let Activity::Sleeping { node, handler, .. } = activity else {
+            panic!("the sender is not asleep");
+        };
+        self.send_transactional(node, handler, cx, out);
+    }
+}

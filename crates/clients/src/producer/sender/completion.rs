@@ -1,0 +1,265 @@
+//! What becomes of requests that ended and of the batches in them (`handleProduceResponse`,
+//! `completeBatch`, `failBatch`).
+
+use eosim_actor::{Correlation, Cx};
+use eosim_types::message::{ProducePartitionResponse, ProduceResponse, Response};
+use eosim_types::{Defect, ErrorCode, TopicPartition, rule};
+
+use super::{InFlight, Sender};
+use crate::exception::Exception;
+use crate::network_client::{Answer, Completed};
+use crate::producer::producer_batch::{BatchId, FinalState};
+use crate::producer::transaction_manager::TxnRequestHandler;
+use crate::producer::{Outcome, RecordOutcome};
+
+impl Sender {
+    pub(super) fn complete(&mut self, completed: Completed<InFlight>, cx: &mut Cx<'_>) {
+        let Completed { request, correlation, answer } = completed;
+        if !matches!(answer, Answer::Response(_)) {
+            self.metadata.request_update();
+        }
+        match request {
+            InFlight::Metadata => self.complete_metadata(answer, cx),
+            InFlight::Produce(batches) => self.complete_produce(&batches, answer, cx),
+            InFlight::Transactional(handler) => {
+                self.complete_transactional(handler, correlation, answer, cx);
+            }
+            InFlight::Raw(call) => {
+                let response = partition_response(&answer, None);
+                let outcome = (response.error, response.base_offset);
+                self.outcomes.push_back(Outcome::RawProduced { call, outcome });
+            }
+        }
+    }
+
+    fn complete_transactional(
+        &mut self,
+        handler: TxnRequestHandler,
+        correlation: Correlation,
+        answer: Answer,
+        cx: &mut Cx<'_>,
+    ) {
+        let manager = self.manager.as_mut().expect("a handler has a manager");
+        let batches = &mut self.accumulator.batches;
+        manager.on_complete(handler, correlation, answer, batches, &mut cx.env);
+    }
+
+    fn complete_metadata(&mut self, answer: Answer, cx: &Cx<'_>) {
+        let Answer::Response(Response::Metadata(response)) = answer else {
+            return self.metadata.failed(cx.now());
+        };
+        if let Some(manager) = &mut self.manager {
+            let features_epoch = i64::try_from(response.image.version).unwrap_or(i64::MAX);
+            manager.learn_features(features_epoch, response.image.transaction_version);
+        }
+        self.metadata.update(response.image, cx.now());
+    }
+
+    fn complete_produce(&mut self, batches: &[BatchId], answer: Answer, cx: &mut Cx<'_>) {
+        for &id in batches {
+            let partition = self.accumulator.batches[id].partition;
+            self.accumulator.batches[id].on_wire = false;
+            let response = partition_response(&answer, Some(partition));
+            self.complete_batch(id, &response, cx);
+            self.accumulator.batches.release_if_unused(id);
+        }
+    }
+
+    /// `completeBatch`: the six steps of "Produce response per batch".
+    fn complete_batch(
+        &mut self,
+        id: BatchId,
+        response: &ProducePartitionResponse,
+        cx: &mut Cx<'_>,
+    ) {
+        let error = response.error;
+        let batch = &mut self.accumulator.batches[id];
+        batch.fate_unknown |= leaves_fate_unknown(error);
+        let splits =
+            error == ErrorCode::MessageTooLarge && batch.record_count() > 1 && !batch.is_done();
+        let mut handled = true;
+        if splits {
+            self.split(id, cx);
+        } else if error.is_none() || error == ErrorCode::DuplicateSequenceNumber {
+            handled = self.succeed_batch(id, response.base_offset, cx);
+        } else if self.can_retry(id, response, cx) {
+            self.remove_from_in_flight_batches(id);
+            self.accumulator.reenqueue(id, self.manager.is_some(), cx);
+        } else {
+            let adjust = self.accumulator.batches[id].attempts < self.config.retries;
+            self.fail_batch(id, &Exception::of(error), adjust, cx);
+        }
+        if is_invalid_metadata(error) {
+            self.metadata.request_update();
+        }
+        let stays_muted = !handled && cx.env.on(Defect::UpstreamProducerPartitionMuted);
+        if self.guarantees_message_order() && !stays_muted {
+            self.accumulator.unmute(response.partition);
+        }
+    }
+
+    fn split(&mut self, id: BatchId, cx: &mut Cx<'_>) {
+        self.remove_from_in_flight_batches(id);
+        if let Some(manager) = &mut self.manager {
+            manager.remove_in_flight_batch(id, &mut self.accumulator.batches);
+        }
+        self.accumulator.split_and_reenqueue(id, self.manager.as_mut(), &mut cx.env);
+    }
+
+    fn can_retry(
+        &mut self,
+        id: BatchId,
+        response: &ProducePartitionResponse,
+        cx: &mut Cx<'_>,
+    ) -> bool {
+        let timeout = self.accumulator.delivery_timeout();
+        let batch = &self.accumulator.batches[id];
+        if batch.has_reached_delivery_timeout(timeout, cx.now())
+            || batch.attempts >= self.config.retries
+            || batch.is_done()
+        {
+            return false;
+        }
+        match &mut self.manager {
+            None => response.error.is_retriable(),
+            Some(manager) => {
+                manager.can_retry(response, id, &mut self.accumulator.batches, &mut cx.env)
+            }
+        }
+    }
+
+    /// `false` if the transaction manager has forgotten the partition (P-REQ-11).
+    fn succeed_batch(&mut self, id: BatchId, base_offset: i64, cx: &mut Cx<'_>) -> bool {
+        rule!(cx.env, "P-SND-11");
+        let batches = &mut self.accumulator.batches;
+        let known = self.manager.as_mut().is_none_or(|manager| {
+            manager.handle_completed_batch(id, base_offset, batches, &mut cx.env)
+        });
+        if known {
+            let base_offset = Some(base_offset).filter(|offset| *offset >= 0);
+            self.finish(id, FinalState::Succeeded, &Ok(base_offset), false);
+            self.remove_from_in_flight_batches(id);
+        }
+        known
+    }
+
+    /// `failBatch`: the futures first, then the transaction manager (P-API-10).
+    pub(super) fn fail_batch(
+        &mut self,
+        id: BatchId,
+        exception: &Exception,
+        adjust_sequence_numbers: bool,
+        cx: &mut Cx<'_>,
+    ) {
+        let timed_out = exception.is(ErrorCode::RequestTimedOut);
+        let refused = !timed_out && !self.accumulator.batches[id].fate_unknown;
+        if !self.finish(id, FinalState::Failed, &Err(exception.clone()), refused) {
+            return;
+        }
+        let batches = &mut self.accumulator.batches;
+        if let Some(manager) = &mut self.manager {
+            let adjust = adjust_sequence_numbers;
+            let _poisoned =
+                manager.handle_failed_batch(id, exception, adjust, batches, &mut cx.env);
+        }
+        self.remove_from_in_flight_batches(id);
+        self.accumulator.batches.release_if_unused(id);
+    }
+
+    /// P-ACC-11, P-ACC-12: completes batches as aborted, without a word to the transaction
+    /// manager.
+    pub(super) fn abort_batches(&mut self, all: bool, reason: &Exception) {
+        if !self.accumulator.has_incomplete() {
+            return;
+        }
+        for id in self.accumulator.take_abortable(all) {
+            let refused = !self.accumulator.batches[id].has_sequence();
+            self.finish(id, FinalState::Aborted, &Err(reason.clone()), refused);
+            self.accumulator.batches.release_if_unused(id);
+        }
+    }
+
+    /// Moves the batch to its final state and completes the futures of its records; `false` if it
+    /// has one already (P-DM-1).
+    fn finish(
+        &mut self,
+        id: BatchId,
+        final_state: FinalState,
+        result: &Result<Option<i64>, Exception>,
+        definitely_refused: bool,
+    ) -> bool {
+        let batch = &mut self.accumulator.batches[id];
+        if batch.is_done() {
+            return false; // P-DM-1
+        }
+        batch.final_state = Some(final_state);
+        for (place, call) in (0i64..).zip(&batch.calls) {
+            if let &Some(call) = call {
+                self.outcomes.push_back(Outcome::Record(RecordOutcome {
+                    call,
+                    result: result.clone().map(|base| base.map(|base| base + place)),
+                    definitely_refused,
+                }));
+            }
+        }
+        self.accumulator.completed_one();
+        true
+    }
+
+    fn remove_from_in_flight_batches(&mut self, id: BatchId) {
+        let partition = self.accumulator.batches[id].partition;
+        if let Some(batches) = self.in_flight_batches.get_mut(&partition) {
+            batches.retain(|known| *known != id);
+        }
+    }
+}
+
+/// May the leader have written the batch although it answered so?
+const fn leaves_fate_unknown(error: ErrorCode) -> bool {
+    error.is_retriable() || matches!(error, ErrorCode::UnknownServerError)
+}
+
+/// `InvalidMetadataException` and its subclasses (P-ERR-3).
+const fn is_invalid_metadata(error: ErrorCode) -> bool {
+    use ErrorCode as E;
+    matches!(
+        error,
+        E::UnknownTopicOrPartition
+            | E::LeaderNotAvailable
+            | E::NotLeaderOrFollower
+            | E::ReplicaNotAvailable
+            | E::NetworkException
+            | E::KafkaStorageError
+            | E::ListenerNotFound
+            | E::FencedLeaderEpoch
+            | E::PreferredLeaderNotAvailable
+            | E::EligibleLeadersNotAvailable
+            | E::ElectionNotNeeded
+            | E::UnknownTopicId
+            | E::InconsistentTopicId
+    )
+}
+
+/// The answer for one partition (the only one, if `None`); a lost request counts as an error of
+/// each (P-SND-8).
+fn partition_response(
+    answer: &Answer,
+    partition: Option<TopicPartition>,
+) -> ProducePartitionResponse {
+    let error = match answer {
+        Answer::Disconnected => ErrorCode::NetworkException,
+        Answer::TimedOut => ErrorCode::RequestTimedOut,
+        Answer::Response(Response::Produce(ProduceResponse { partitions })) => {
+            let wanted = |p: &&ProducePartitionResponse| partition.is_none_or(|w| w == p.partition);
+            return partitions.iter().find(wanted).expect("an answer for each partition").clone();
+        }
+        Answer::Response(other) => panic!("Produce was answered by {}", other.api().name()),
+    };
+    ProducePartitionResponse {
+        partition: partition.unwrap_or_default(),
+        error,
+        base_offset: -1,
+        log_append_time: -1,
+        log_start_offset: -1,
+    }
+}

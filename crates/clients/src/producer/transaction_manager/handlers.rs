@@ -1,0 +1,248 @@
+//! Answers to transactional requests (`TxnRequestHandler#onComplete`, `*Handler#handleResponse`;
+//! P-REQ).
+
+use eosim_actor::Correlation;
+use eosim_types::message::{
+    AddPartitionsToTxnResponse, EndTxnResponse, FindCoordinatorResponse, InitProducerIdResponse,
+    Response,
+};
+use eosim_types::{Duration, Env, ErrorCode, TopicPartition, rule};
+
+use super::{Caller, TransactionManager, TxnRequest, TxnRequestHandler};
+use crate::exception::{Exception, ExceptionClass};
+use crate::network_client::Answer;
+use crate::producer::producer_batch::{Batches, ProducerIdAndEpoch};
+use crate::producer::request_errors::{Reaction, TxnApi, reaction};
+use crate::producer::state::State;
+
+/// Backoff of the first AddPartitionsToTxn of a transaction that meets CONCURRENT_TRANSACTIONS.
+const ADD_PARTITIONS_RETRY_BACKOFF: Duration = Duration::from_millis(20);
+
+impl TransactionManager {
+    /// P-REQ-1 (`onComplete`).
+    pub(crate) fn on_complete(
+        &mut self,
+        handler: TxnRequestHandler,
+        correlation: Correlation,
+        answer: Answer,
+        batches: &mut Batches,
+        env: &mut Env<'_>,
+    ) {
+        rule!(env, "P-REQ-1");
+        assert_eq!(
+            self.in_flight_correlation.take(),
+            Some(correlation),
+            "more than one transactional request is in flight"
+        );
+        match answer {
+            Answer::Disconnected | Answer::TimedOut => {
+                if self.needs_coordinator(&handler) {
+                    self.lookup_coordinator();
+                }
+                self.retry(handler);
+            }
+            Answer::Response(response) => self.handle_response(handler, response, batches, env),
+        }
+    }
+
+    fn handle_response(
+        &mut self,
+        handler: TxnRequestHandler,
+        response: Response,
+        batches: &mut Batches,
+        env: &mut Env<'_>,
+    ) {
+        match response {
+            Response::FindCoordinator(response) => self.found_coordinator(handler, response, env),
+            Response::InitProducerId(response) => {
+                self.initialized_producer_id(handler, response, batches, env);
+            }
+            Response::AddPartitionsToTxn(response) => {
+                self.added_partitions(handler, &response, env);
+            }
+            Response::EndTxn(response) => self.ended_txn(handler, response, batches, env),
+            other => panic!("a transactional request was answered by {}", other.api().name()),
+        }
+    }
+
+    fn found_coordinator(
+        &mut self,
+        handler: TxnRequestHandler,
+        response: FindCoordinatorResponse,
+        env: &mut Env<'_>,
+    ) {
+        rule!(env, "P-REQ-3");
+        match response.node.filter(|_| response.error.is_none()) {
+            Some(node) => self.coordinator_found(node, env.now),
+            None => self.react(handler, TxnApi::FindCoordinator, response.error),
+        }
+    }
+
+    fn initialized_producer_id(
+        &mut self,
+        handler: TxnRequestHandler,
+        response: InitProducerIdResponse,
+        batches: &mut Batches,
+        env: &mut Env<'_>,
+    ) {
+        rule!(env, "P-REQ-5");
+        if !response.error.is_none() {
+            return self.react(handler, TxnApi::InitProducerId, response.error);
+        }
+        self.producer = ProducerIdAndEpoch::new(response.producer_id, response.producer_epoch);
+        if self.transition_to(State::Ready, None, Caller::Sender).is_err() {
+            return;
+        }
+        if handler.request == (TxnRequest::InitProducerId { is_epoch_bump: true }) {
+            rule!(env, "P-SEQ-11");
+            self.reset_sequence_numbers(batches);
+        }
+        self.complete_result(handler.result, Ok(()));
+    }
+
+    /// P-REQ-4.
+    fn added_partitions(
+        &mut self,
+        mut handler: TxnRequestHandler,
+        response: &AddPartitionsToTxnResponse,
+        env: &mut Env<'_>,
+    ) {
+        rule!(env, "P-REQ-4");
+        let results = response.results.first().map_or(&[][..], |(_, partitions)| partitions);
+        let whole = (!response.error.is_none()).then_some(response.error);
+        let mut failure = None;
+        for error in whole.into_iter().chain(results.iter().map(|(_, error)| *error)) {
+            if error.is_none() {
+                continue;
+            }
+            match reaction(TxnApi::AddPartitionsToTxn, error) {
+                Reaction::Abortable if error == ErrorCode::TopicAuthorizationFailed => {
+                    failure = Some(Exception::of(error));
+                }
+                Reaction::AbortableGeneric => {
+                    failure.get_or_insert(Exception::new(ExceptionClass::Kafka));
+                }
+                _ => {
+                    self.maybe_shorten_backoff(&mut handler, error);
+                    return self.react(handler, TxnApi::AddPartitionsToTxn, error);
+                }
+            }
+        }
+        self.finish_add_partitions(&handler, failure);
+    }
+
+    fn maybe_shorten_backoff(&self, handler: &mut TxnRequestHandler, error: ErrorCode) {
+        handler.retry_backoff = self.retry_backoff;
+        let is_first = self.partitions_in_transaction.is_empty();
+        if error == ErrorCode::ConcurrentTransactions && is_first {
+            handler.retry_backoff = self.retry_backoff.min(ADD_PARTITIONS_RETRY_BACKOFF);
+        }
+    }
+
+    fn finish_add_partitions(&mut self, handler: &TxnRequestHandler, failure: Option<Exception>) {
+        let TxnRequest::AddPartitionsToTxn { partitions, .. } = &handler.request else {
+            panic!("answered as AddPartitionsToTxn: {:?}", handler.request);
+        };
+        let listed = |partition: &TopicPartition| partitions.contains(partition);
+        self.pending_partitions_in_transaction.retain(|partition| !listed(partition));
+        match failure {
+            Some(error) => self.abortable_error(handler, error),
+            None => {
+                self.partitions_in_transaction.extend(partitions);
+                self.transaction_started = true;
+                self.complete_result(handler.result, Ok(()));
+            }
+        }
+    }
+
+    /// P-REQ-8.
+    fn ended_txn(
+        &mut self,
+        handler: TxnRequestHandler,
+        response: EndTxnResponse,
+        batches: &mut Batches,
+        env: &mut Env<'_>,
+    ) {
+        rule!(env, "P-REQ-8");
+        if !response.error.is_none() {
+            let definite =
+                !response.error.is_retriable() && response.error != ErrorCode::UnknownServerError;
+            if definite && self.end_txn_sends == 1 {
+                self.end_txn_sends = 0;
+            }
+            return self.react(handler, TxnApi::EndTxn, response.error);
+        }
+        let next = ProducerIdAndEpoch::new(response.producer_id, response.producer_epoch);
+        if next.is_valid() {
+            rule!(env, "P-SEQ-11");
+            self.producer = next;
+            self.reset_sequence_numbers(batches);
+        }
+        self.reset_transaction_state();
+        self.complete_result(handler.result, Ok(()));
+    }
+
+    pub(super) fn reset_transaction_state(&mut self) {
+        let bump = self.client_side_epoch_bump_required;
+        let target = if bump { State::Initializing } else { State::Ready };
+        // Being INITIALIZING already is the ordinary initialisation of P-API-3.
+        if self.transition_to(target, None, Caller::Sender).is_err() {
+            return;
+        }
+        self.client_side_epoch_bump_required = false;
+        self.transaction_started = false;
+        self.new_partitions_in_transaction.clear();
+        self.pending_partitions_in_transaction.clear();
+        self.partitions_in_transaction.clear();
+    }
+
+    /// Does what the table says (P-REQ-2). A transition that poisons the sender is left to the
+    /// state (P-ST-1).
+    fn react(&mut self, handler: TxnRequestHandler, api: TxnApi, error: ErrorCode) {
+        let exception = Exception::of(error);
+        let generic = Exception::new(ExceptionClass::Kafka);
+        match reaction(api, error) {
+            Reaction::Reenqueue => self.retry(handler),
+            Reaction::LookupCoordinator => {
+                self.lookup_coordinator();
+                self.retry(handler);
+            }
+            Reaction::Abortable => self.abortable_error(&handler, exception),
+            Reaction::AbortableIfPossible => self.abortable_error_if_possible(&handler, exception),
+            Reaction::AbortableGeneric => self.abortable_error(&handler, generic),
+            Reaction::AbortableCommitFailed => {
+                let failed = Exception::new(ExceptionClass::CommitFailed);
+                self.abortable_error(&handler, failed);
+            }
+            Reaction::AbortableUnlessAbort if self.state == State::AbortingTransaction => {
+                let failed = Exception::caused_by(ExceptionClass::Kafka, exception);
+                self.fatal_error(&handler, failed);
+            }
+            Reaction::AbortableUnlessAbort => self.abortable_error(&handler, exception),
+            Reaction::Fatal => self.fatal_error(&handler, exception),
+            Reaction::FatalFenced => {
+                self.fatal_error(&handler, Exception::of(ErrorCode::ProducerFenced));
+            }
+            Reaction::FatalGeneric => self.fatal_error(&handler, generic),
+        }
+    }
+
+    /// P-REQ-8a: while ABORTING the result fails and the state stays.
+    fn abortable_error(&mut self, handler: &TxnRequestHandler, error: Exception) {
+        self.complete_result(handler.result, Err(error.clone()));
+        let _poisoned = self.transition_to_abortable_error(error);
+    }
+
+    fn abortable_error_if_possible(&mut self, handler: &TxnRequestHandler, error: Exception) {
+        if !self.can_handle_abortable_error() {
+            return self.fatal_error(handler, error);
+        }
+        self.client_side_epoch_bump_required |= self.needs_epoch_bump_from_client();
+        self.abortable_error(handler, error);
+    }
+
+    fn fatal_error(&mut self, handler: &TxnRequestHandler, error: Exception) {
+        self.complete_result(handler.result, Err(error.clone()));
+        let _poisoned = self.transition_to_fatal_error(error);
+    }
+}

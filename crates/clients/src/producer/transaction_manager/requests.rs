@@ -1,0 +1,247 @@
+//! The queue of transactional requests (`TxnRequestHandler`, `nextRequest`, `lookupCoordinator`).
+
+use alloc::vec::Vec;
+
+use eosim_actor::Correlation;
+use eosim_types::message::{
+    AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction, CoordinatorKey, EndTxnRequest,
+    FindCoordinatorRequest, InitProducerIdRequest, Request,
+};
+use eosim_types::{Duration, Env, Instant, TopicPartition, TransactionalId, rule};
+
+use super::{FoundCoordinator, ResultId, TransactionManager};
+use crate::exception::Exception;
+use crate::producer::api_versions;
+use crate::producer::producer_batch::ProducerIdAndEpoch;
+use crate::producer::state::State;
+
+/// A transactional request with the fields that it keeps over its retries (P-REQ-2).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum TxnRequest {
+    /// Finds the transaction coordinator.
+    FindCoordinator,
+    /// Gets an id, or the next epoch of the current one.
+    InitProducerId { is_epoch_bump: bool },
+    /// Registers partitions (transaction version 1).
+    AddPartitionsToTxn { producer: ProducerIdAndEpoch, partitions: Vec<TopicPartition> },
+    /// Ends the transaction.
+    EndTxn { producer: ProducerIdAndEpoch, committed: bool, is_transaction_v2_enabled: bool },
+}
+
+/// A request in the queue or in flight.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct TxnRequestHandler {
+    pub(crate) request: TxnRequest,
+    /// Id and epoch as they were when it was built.
+    pub(crate) producer: ProducerIdAndEpoch,
+    /// Who waits for it.
+    pub(crate) result: Option<ResultId>,
+    pub(crate) is_retry: bool,
+    pub(crate) retry_backoff: Duration,
+}
+
+impl TxnRequestHandler {
+    /// Lower goes first (P-SND-3).
+    const fn priority(&self) -> u8 {
+        match self.request {
+            TxnRequest::FindCoordinator => 0,
+            TxnRequest::InitProducerId { is_epoch_bump: false } => 1,
+            TxnRequest::AddPartitionsToTxn { .. } => 2,
+            TxnRequest::EndTxn { .. } => 3,
+            TxnRequest::InitProducerId { is_epoch_bump: true } => 4,
+        }
+    }
+}
+
+impl TransactionManager {
+    /// Queues a new request.
+    pub(super) fn enqueue(&mut self, request: TxnRequest, result: Option<ResultId>) {
+        let retry_backoff = self.retry_backoff;
+        let producer = self.producer;
+        self.enqueue_handler(TxnRequestHandler {
+            request,
+            producer,
+            result,
+            is_retry: false,
+            retry_backoff,
+        });
+    }
+
+    fn enqueue_handler(&mut self, handler: TxnRequestHandler) {
+        let priority = handler.priority();
+        let at = self.pending_requests.partition_point(|known| known.priority() <= priority);
+        self.pending_requests.insert(at, handler);
+    }
+
+    /// `reenqueue`: it will be sent again after its backoff.
+    pub(crate) fn retry(&mut self, mut handler: TxnRequestHandler) {
+        handler.is_retry = true;
+        self.enqueue_handler(handler);
+    }
+
+    /// Back to the head of its kind, to be looked at again; no retry.
+    pub(crate) fn put_back(&mut self, handler: TxnRequestHandler) {
+        let priority = handler.priority();
+        let at = self.pending_requests.partition_point(|known| known.priority() < priority);
+        self.pending_requests.insert(at, handler);
+    }
+
+    pub(super) fn take_pending_request(&mut self) -> Option<TxnRequestHandler> {
+        (!self.pending_requests.is_empty()).then(|| self.pending_requests.remove(0))
+    }
+
+    /// `hasPendingRequests`.
+    pub(crate) const fn has_pending_requests(&self) -> bool {
+        !self.pending_requests.is_empty()
+    }
+
+    /// Is a transactional request on the wire (P-SND-1)?
+    pub(crate) const fn has_in_flight_request(&self) -> bool {
+        self.in_flight_correlation.is_some()
+    }
+
+    /// `handler` went on the wire.
+    pub(crate) const fn set_in_flight(
+        &mut self,
+        correlation: Correlation,
+        handler: &TxnRequestHandler,
+    ) {
+        self.in_flight_correlation = Some(correlation);
+        if matches!(handler.request, TxnRequest::EndTxn { .. }) {
+            self.end_txn_sends += 1;
+        }
+    }
+
+    pub(super) fn complete_result(
+        &mut self,
+        result: Option<ResultId>,
+        outcome: Result<(), Exception>,
+    ) {
+        if let Some(result) = result {
+            self.results.complete(result, outcome);
+        }
+    }
+
+    /// P-SND-4: moves new partitions to pending and queues one request for all pending ones.
+    pub(super) fn enqueue_new_partitions(&mut self, env: &mut Env<'_>) {
+        if self.new_partitions_in_transaction.is_empty() {
+            return;
+        }
+        rule!(env, "P-SND-4");
+        self.pending_partitions_in_transaction.append(&mut self.new_partitions_in_transaction);
+        let partitions = self.pending_partitions_in_transaction.iter().copied().collect();
+        let producer = self.producer;
+        self.enqueue(TxnRequest::AddPartitionsToTxn { producer, partitions }, None);
+    }
+
+    /// P-SND-4: the request to send now, if any.
+    pub(crate) fn next_request(
+        &mut self,
+        has_incomplete_batches: bool,
+        env: &mut Env<'_>,
+    ) -> Option<TxnRequestHandler> {
+        self.enqueue_new_partitions(env);
+        let is_end_txn =
+            |handler: &TxnRequestHandler| matches!(handler.request, TxnRequest::EndTxn { .. });
+        if has_incomplete_batches && self.pending_requests.first().is_some_and(is_end_txn) {
+            rule!(env, "P-REQ-9");
+            return None;
+        }
+        let handler = self.take_pending_request()?;
+        if self.terminate_with_error(&handler) {
+            return None;
+        }
+        if is_end_txn(&handler) && !self.transaction_started {
+            rule!(env, "P-API-9");
+            self.complete_result(handler.result, Ok(()));
+            self.reset_transaction_state();
+            return self.take_pending_request();
+        }
+        Some(handler)
+    }
+
+    /// `maybeTerminateRequestWithError`.
+    fn terminate_with_error(&mut self, handler: &TxnRequestHandler) -> bool {
+        let Some(error) = self.last_error.clone().filter(|_| self.state.is_error()) else {
+            return false;
+        };
+        let finds = handler.request == TxnRequest::FindCoordinator;
+        if finds && self.state == State::AbortableError {
+            return false;
+        }
+        self.complete_result(handler.result, Err(error));
+        true
+    }
+
+    /// Does the request go to the transaction coordinator? FindCoordinator and an idempotent
+    /// InitProducerId go to any node.
+    pub(crate) fn needs_coordinator(&self, handler: &TxnRequestHandler) -> bool {
+        self.is_transactional() && handler.request != TxnRequest::FindCoordinator
+    }
+
+    /// `lookupCoordinator`: forgets the coordinator and asks for it.
+    pub(crate) fn lookup_coordinator(&mut self) {
+        self.transaction_coordinator = None;
+        self.enqueue(TxnRequest::FindCoordinator, None);
+    }
+
+    pub(super) fn coordinator_found(&mut self, node: eosim_types::BrokerId, now: Instant) {
+        self.transaction_coordinator = Some(FoundCoordinator { node, at: now });
+        // P-SND-5: every broker of the model speaks an InitProducerId of version 3 at least.
+        self.coordinator_supports_bumping_epoch = true;
+    }
+
+    fn id(&self) -> TransactionalId {
+        self.transactional_id.expect("only transactional producers send this request")
+    }
+
+    /// The request as it goes on the wire (P-SND-12).
+    pub(crate) fn message(&self, handler: &TxnRequestHandler) -> Request {
+        match &handler.request {
+            TxnRequest::FindCoordinator => {
+                FindCoordinatorRequest { key: CoordinatorKey::Transaction(self.id()) }.into()
+            }
+            TxnRequest::InitProducerId { is_epoch_bump } => {
+                self.init_producer_id(*is_epoch_bump, handler.producer).into()
+            }
+            TxnRequest::AddPartitionsToTxn { producer, partitions } => AddPartitionsToTxnRequest {
+                version: api_versions::ADD_PARTITIONS_TO_TXN,
+                transactions: [AddPartitionsToTxnTransaction {
+                    transactional_id: self.id(),
+                    producer_id: producer.producer_id,
+                    producer_epoch: producer.producer_epoch,
+                    verify_only: false,
+                    partitions: partitions.clone(),
+                }]
+                .to_vec(),
+            }
+            .into(),
+            TxnRequest::EndTxn { producer, committed, is_transaction_v2_enabled } => {
+                EndTxnRequest {
+                    version: api_versions::end_txn(*is_transaction_v2_enabled),
+                    transactional_id: self.id(),
+                    producer_id: producer.producer_id,
+                    producer_epoch: producer.producer_epoch,
+                    committed: *committed,
+                }
+                .into()
+            }
+        }
+    }
+
+    fn init_producer_id(
+        &self,
+        is_epoch_bump: bool,
+        producer: ProducerIdAndEpoch,
+    ) -> InitProducerIdRequest {
+        let resume = if is_epoch_bump { producer } else { ProducerIdAndEpoch::NONE };
+        let timeout = self.is_transactional().then_some(self.transaction_timeout_ms);
+        InitProducerIdRequest {
+            version: api_versions::INIT_PRODUCER_ID,
+            transactional_id: self.transactional_id,
+            transaction_timeout_ms: timeout.unwrap_or(i32::MAX),
+            producer_id: resume.producer_id,
+            producer_epoch: resume.producer_epoch,
+        }
+    }
+}
