@@ -231,6 +231,11 @@ where
 
     /// Takes the next step unless it is later than `limit`.
     pub fn step_until(&mut self, limit: Instant) -> Option<StepInfo> {
+        self.next_step(limit, false)
+    }
+
+    /// Works off the queue until a step was taken, if need be only until it is settled.
+    fn next_step(&mut self, limit: Instant, settle: bool) -> Option<StepInfo> {
         while self.queue.next_at()? <= limit {
             let (at, body) = self.queue.pop()?;
             self.now = at;
@@ -238,8 +243,16 @@ where
                 self.take(actor, event);
                 return Some(StepInfo { at, actor });
             }
+            if settle && self.is_settled() {
+                return None;
+            }
         }
         None
+    }
+
+    /// Is no message under way? Only timers and orders are queued then.
+    fn is_settled(&self) -> bool {
+        self.queue.len() == self.background
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! W1 on the general world: actors behind the protocol's trait, the usual fault machinery, digest
 //! on.
 
-use eosim_actor::{Actor, Correlation, CrashKind, Cx, Event, Lane, Out, TimerKey};
+use eosim_actor::{Actor, Choices, Correlation, CrashKind, Cx, Event, Lane, Out, TimerKey};
 use eosim_types::{ActorId, Duration};
 
 use super::{CLIENTS, LATENCY_MAX, LATENCY_MIN, LOST_OF, Outcome, ROUND_TRIPS_EACH, TIMEOUT};
@@ -94,46 +94,86 @@ impl Actor for Party {
     fn crash(&mut self, _: CrashKind) {}
 }
 
+/// A world to run W1 in.
+fn world<C: Choices>(choices: C) -> World<Party, C, Random, ()> {
+    let lost_response =
+        LostResponse { rate: Rate::new(1, LOST_OF), silent: true, ..LostResponse::default() };
+    let phase = Phase { start: Instant::START, end: Instant::FAR };
+    let faults = Random { phase, lost_response, ..Random::default() };
+    let mut world = World::new(choices, faults, ());
+    let latency = Latency { min: Duration(LATENCY_MIN), max: Duration(LATENCY_MAX) };
+    world.settings = Settings { latency, ..Settings::default() };
+    world
+}
+
+/// Four clients, then the server.
+fn assemble(actors: &mut Vec<Party>) {
+    actors.clear();
+    actors.resize(usize::from(CLIENTS), Party::Client(Client { id: 0, attempt: 0 }));
+    actors.push(Party::Server(Server { last: [0; CLIENTS as usize], applied: 0 }));
+}
+
+/// Runs to the end what was reset.
+fn finish<C: Choices>(world: &mut World<Party, C, Random, ()>) -> Outcome {
+    world.run(Limits::NONE);
+    let Some(Party::Server(server)) = world.actors().last() else {
+        unreachable!("the server is the last actor")
+    };
+    let applied = server.applied;
+    Outcome { events: world.delivered(), applied, digest: world.digest() }
+}
+
 impl RoundTrips {
     /// A world to run W1 in.
     #[must_use]
     pub fn new() -> Self {
-        let lost_response =
-            LostResponse { rate: Rate::new(1, LOST_OF), silent: true, ..LostResponse::default() };
-        let phase = Phase { start: Instant::START, end: Instant::FAR };
-        let faults = Random { phase, lost_response, ..Random::default() };
-        let mut world = World::new(Seeded::new(0), faults, ());
-        let latency = Latency { min: Duration(LATENCY_MIN), max: Duration(LATENCY_MAX) };
-        world.settings = Settings { latency, ..Settings::default() };
-        Self { world }
+        Self { world: world(Seeded::new(0)) }
     }
 
     /// Begins `seed`: what a sweep does before each.
     #[inline]
     pub fn start(&mut self, seed: u64) {
         self.world.choices.reset(seed);
-        self.world.reset(0, |actors| {
-            actors.clear();
-            let client = Party::Client(Client { id: 0, attempt: 0 });
-            actors.resize(usize::from(CLIENTS), client);
-            actors.push(Party::Server(Server { last: [0; CLIENTS as usize], applied: 0 }));
-        });
+        self.world.faults.reset();
+        self.world.reset(0, assemble);
     }
 
     /// Runs `seed` to the end.
     pub fn run(&mut self, seed: u64) -> Outcome {
         self.start(seed);
-        self.world.run(Limits::NONE);
-        let applied = match self.world.actors().last() {
-            Some(Party::Server(server)) => server.applied,
-            _ => unreachable!("the server is the last actor"),
-        };
-        Outcome { events: self.world.delivered(), applied, digest: self.world.digest() }
+        finish(&mut self.world)
     }
 }
 
 impl Default for RoundTrips {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eosim_actor::{Recorded, Recorder};
+
+    #[test]
+    fn a_recorded_run_replays() {
+        let mut original = world(Recorder::new(Seeded::new(3)));
+        original.reset(0, assemble);
+        let outcome = finish(&mut original);
+        let mut replay = world(Recorded::new(original.choices.list().to_vec()));
+        replay.reset(0, assemble);
+        assert_eq!(finish(&mut replay), outcome);
+        assert_eq!((replay.choices.left(), replay.choices.unused()), (None, 0));
+        assert_eq!(RoundTrips::new().run(3), outcome);
+    }
+
+    #[test]
+    fn every_lost_answer_counts_as_effective() {
+        let mut round_trips = RoundTrips::new();
+        let outcome = round_trips.run(4);
+        let count = round_trips.world.faults.lost_response.count;
+        assert_eq!(count.applied, outcome.events - 2 * u64::from(outcome.applied));
+        assert_eq!(count.applied, count.effective);
     }
 }

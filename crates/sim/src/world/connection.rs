@@ -3,7 +3,7 @@
 //! A connection is ordered each way. Its receiver reads the next request only after it has
 //! answered the one before (L-PIPE-7). The two ends fare apart: when the opener has lost it, the
 //! receiver still works off what has arrived or is under way, as on any half-dead connection, and
-//! its answers are dropped; when the receiver is dead, so is everything on it.
+//! its answers are dropped; when the receiver has died, only answers that are under way arrive.
 //!
 //! Kafka: `Selector`, `KafkaChannel`, the muting of channels in `SocketServer`.
 

@@ -76,7 +76,15 @@ where
     /// Takes steps until no message is under way: only timers, and requests that an actor keeps
     /// for later, are left.
     pub fn settle(&mut self, limits: Limits) -> Stop {
-        self.run_until(limits, |world| world.queue.len() == world.background)
+        while !self.is_settled() {
+            if self.steps >= limits.steps {
+                return Stop::StepLimit;
+            }
+            if self.next_step(limits.until, true).is_none() && !self.is_settled() {
+                return Stop::TimeLimit;
+            }
+        }
+        Stop::Reached
     }
 
     /// Lets `time` pass.

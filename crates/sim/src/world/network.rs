@@ -6,7 +6,7 @@ use eosim_actor::{Actor, Choices, Correlation, Event, Lane, RequestToken, Site, 
 use eosim_types::{ActorId, Duration};
 
 use super::World;
-use super::connection::{Connection, Flow, NONE, Request};
+use super::connection::{Connection, Flow, NONE};
 use super::process::{Condition, Ring, Route};
 use super::queue::Body;
 use crate::fault::{Envelope, Fate, FaultHook, HoldKey, Way};
@@ -230,13 +230,24 @@ where
         self.queue.push(at, body);
     }
 
-    /// The opener's end is torn off; it learns so after a latency.
+    /// The opener's end is torn off: no answer reaches it any more. It learns so after a latency.
     pub(super) fn break_connection(&mut self, slot: u32) {
         let connection = &mut self.connections[slot];
         if connection.opener_up {
             connection.opener_up = false;
             connection.references += 1;
             let at = self.now + latency!(self, connection.from);
+            self.queue.push(at, Body::Broken(slot));
+        }
+    }
+
+    /// The receiver's end is gone: the opener learns so after all answers that are under way.
+    pub(super) fn announce_break(&mut self, slot: u32) {
+        let connection = &mut self.connections[slot];
+        if connection.opener_up {
+            connection.references += 1;
+            let at = self.now + latency!(self, connection.from);
+            let at = connection.responses.arrival(at);
             self.queue.push(at, Body::Broken(slot));
         }
     }
@@ -336,8 +347,10 @@ where
             route.connection = None;
             self.release(slot);
         }
-        let correlation = self.connections[slot].open.pop_front();
-        if self.connections[slot].open.is_empty() {
+        let connection = &mut self.connections[slot];
+        connection.opener_up = false;
+        let correlation = connection.open.pop_front();
+        if connection.open.is_empty() {
             self.release(slot);
         } else {
             self.queue.push(self.now, Body::Broken(slot));

@@ -107,8 +107,8 @@ where
         waited
     }
 
-    /// If `actor` received on the connection: all that it was busy with or had not read is gone,
-    /// and the opener will learn of it.
+    /// If `actor` received on the connection: all that it was busy with or had not read is gone.
+    /// The opener still gets the answers that are under way, and then learns of it.
     fn receiver_dies(&mut self, slot: u32, actor: ActorId) -> bool {
         let connection = &mut self.connections[slot];
         if connection.references == 0 || connection.to != actor || !connection.receiver_up {
@@ -119,7 +119,7 @@ where
         let taken = std::mem::replace(&mut connection.current, NONE);
         let unread = std::mem::take(&mut connection.unread);
         let owned = (taken != NONE && !connection.reading).then_some(taken);
-        self.break_connection(slot);
+        self.announce_break(slot);
         owned.into_iter().chain(unread).for_each(|request| self.drop_request(request));
         waited
     }
