@@ -5,7 +5,7 @@
 //! is noted in the action queue and looked at when the event has been handled
 //! (`DelayedActionQueue`).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use eosim_actor::RequestToken;
@@ -53,7 +53,7 @@ pub(crate) struct ReplicaManager {
     /// Appends of the transaction coordinator that have ended, oldest first.
     pub(crate) finished_appends: Vec<(AppendId, ErrorCode)>,
     /// Partitions that have changed in this step.
-    action_queue: Vec<TopicPartition>,
+    action_queue: VecDeque<TopicPartition>,
     purgatory: Purgatory,
     verifications: BTreeMap<VerificationId, PendingProduce>,
     next_verification: u64,
@@ -81,13 +81,13 @@ impl ReplicaManager {
     /// `tp` has changed: what waits for it is looked at when the event has been handled.
     pub(crate) fn note_change(&mut self, tp: TopicPartition) {
         if !self.action_queue.contains(&tp) {
-            self.action_queue.push(tp);
+            self.action_queue.push_back(tp);
         }
     }
 
     /// A partition that has changed and has not been looked at.
     pub(crate) fn take_change(&mut self) -> Option<TopicPartition> {
-        self.action_queue.pop()
+        self.action_queue.pop_front()
     }
 
     /// Completes what waits for `tp` (`DelayedActionQueue#tryCompleteActions`).

@@ -29,6 +29,17 @@ pub(crate) struct MarkerRequest {
 }
 
 impl MarkerRequest {
+    /// Every partition of every marker, in the order of the request.
+    fn new(markers: &[WritableTxnMarker], error: ErrorCode) -> Self {
+        let undecided = u32::try_from(markers.len()).unwrap_or(u32::MAX);
+        let mut request = Self { undecided, results: Vec::new() };
+        for marker in markers {
+            let errors = marker.partitions.iter().map(|&tp| (tp, error)).collect();
+            request.merge(marker.producer_id, errors);
+        }
+        request
+    }
+
     fn merge(&mut self, producer_id: ProducerId, errors: PerPartition<ErrorCode>) {
         let same = self.results.iter_mut().find(|(id, _)| *id == producer_id);
         let Some((_, known)) = same else {
@@ -58,10 +69,11 @@ impl ReplicaManager {
         }
         if request.markers.iter().any(cannot_be_built) {
             rule!(io.env, "L-WTM-10");
-            return refuse_all(io, token, &request);
+            let refused = MarkerRequest::new(&request.markers, ErrorCode::UnknownServerError);
+            return io.respond(token, WriteTxnMarkersResponse { results: refused.results });
         }
-        let undecided = u32::try_from(request.markers.len()).unwrap_or(u32::MAX);
-        self.marker_requests.insert(token, MarkerRequest { undecided, results: Vec::new() });
+        let pending = MarkerRequest::new(&request.markers, ErrorCode::None);
+        self.marker_requests.insert(token, pending);
         for mut marker in request.markers {
             rule!(io.env, "L-WTM-2");
             if request.version < 2 {
@@ -148,13 +160,4 @@ impl ReplicaManager {
 /// L-WTM-10.
 fn cannot_be_built(marker: &WritableTxnMarker) -> bool {
     marker.producer_id < ProducerId(0) || marker.producer_epoch < ProducerEpoch(0)
-}
-
-fn refuse_all(io: &mut Io<'_>, token: RequestToken, request: &WriteTxnMarkersRequest) {
-    let mut refused = MarkerRequest { undecided: 0, results: Vec::new() };
-    for marker in &request.markers {
-        let failed = |&tp: &TopicPartition| (tp, ErrorCode::UnknownServerError);
-        refused.merge(marker.producer_id, marker.partitions.iter().map(failed).collect());
-    }
-    io.respond(token, WriteTxnMarkersResponse { results: refused.results });
 }

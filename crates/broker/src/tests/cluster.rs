@@ -338,7 +338,11 @@ impl Cluster {
     fn die(&mut self, actor: ActorId, kind: CrashKind) {
         self.brokers.get_mut(&actor).unwrap().crash(kind);
         self.down.insert(actor);
-        self.paused.remove(&actor);
+        for delivery in self.paused.remove(&actor).unwrap_or_default() {
+            if let Delivery::Request { from, correlation, .. } = delivery {
+                self.disconnect(from, correlation);
+            }
+        }
         self.timers.retain(|(owner, _), _| *owner != actor);
         self.queue.retain(|_, (to, delivery)| {
             *to != actor || matches!(delivery, Delivery::Request { .. })

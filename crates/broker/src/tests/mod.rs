@@ -1,5 +1,12 @@
 //! The broker's own tests: worked cases of the rules, told as stories of a small cluster.
 
+mod acks;
+mod add_partitions_to_txn;
 mod cluster;
+mod fixture;
+mod lifecycle;
+mod markers;
+mod replication;
 mod requests;
 mod smoke;
+mod verification;
