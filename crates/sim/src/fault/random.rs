@@ -117,6 +117,28 @@ macro_rules! faults {
             pub fn reset(&mut self) {
                 $(*self.$name.count() = Count::default();)+
             }
+
+            /// Offers a message to those faults that may hit it; the first fate decided counts.
+            fn strike<M>(
+                &mut self,
+                may_hit: u32,
+                cx: &mut FaultCx<'_>,
+                envelope: Envelope<'_, M>,
+            ) -> Fate {
+                if !self.phase.contains(cx.now) {
+                    return Fate::Deliver;
+                }
+                $(
+                    if may_hit & (1 << Number::$Fault as u32) != 0 {
+                        cx.cause = Cause(Number::$Fault as u16);
+                        let fate = self.$name.sent(cx, self.phase, envelope);
+                        if fate != Fate::Deliver {
+                            return fate;
+                        }
+                    }
+                )+
+                Fate::Deliver
+            }
         }
 
         impl<M> FaultHook<M> for Random {
@@ -137,22 +159,12 @@ macro_rules! faults {
                 )+
             }
 
-            #[inline]
+            #[inline(always)]
             fn sent(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>) -> Fate {
-                let may_hit = self.scope.of(envelope.way);
-                if may_hit == 0 || !self.phase.contains(cx.now) {
-                    return Fate::Deliver;
+                match self.scope.of(envelope.way) {
+                    0 => Fate::Deliver,
+                    may_hit => self.strike(may_hit, cx, envelope),
                 }
-                $(
-                    if may_hit & (1 << Number::$Fault as u32) != 0 {
-                        cx.cause = Cause(Number::$Fault as u16);
-                        let fate = self.$name.sent(cx, self.phase, envelope);
-                        if fate != Fate::Deliver {
-                            return fate;
-                        }
-                    }
-                )+
-                Fate::Deliver
             }
 
             #[inline]
