@@ -84,6 +84,7 @@ impl TransactionCoordinator {
             callback.answer_before_replicated(cx, &prepared.transit);
         }
         rule!(cx.env, "C-APP-3");
+        rule!(cx.env, "C-APP-4");
         let timeout_ms = u64::try_from(prepared.transit.transaction_timeout_ms).unwrap_or(0);
         let epoch = prepared.coordinator_epoch;
         let pending = PendingAppend::Transition(prepared, callback);

@@ -62,6 +62,7 @@ impl TransactionCoordinator {
     /// partitions of `__transaction_state`.
     pub fn start(&mut self, cx: &mut Ctx<'_>) {
         rule!(cx.env, "C-PART-3");
+        rule!(cx.env, "C-PID-7");
         let count = cx.metadata.partition_count(Topic::TRANSACTION_STATE);
         self.state_manager.transaction_topic_partition_count =
             if count == 0 { DEFAULT_TRANSACTION_STATE_PARTITIONS } else { count };

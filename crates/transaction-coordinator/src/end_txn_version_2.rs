@@ -112,7 +112,8 @@ fn empty_commit(
     }
 }
 
-/// Prepare… with the epoch raised exactly once, or the id rotated (C-END-15).
+/// Prepare… with the epoch raised exactly once, or the id rotated (C-END-15). The new id is wasted
+/// if the append fails (C-PID-8).
 fn bump_epoch(
     cx: &mut Ctx<'_>,
     metadata: &mut TransactionMetadata,

@@ -2,7 +2,8 @@
 //!
 //! Kafka counterpart: `TransactionCoordinator.handleInitProducerId` and
 //! `prepareInitProducerIdTransit`. Two-phase commit (C-INIT-6, C-INIT-7, C-INIT-22) has no fields
-//! in the request; only its timeout is known, which exempts an id from C-TMO-1.
+//! in the request; only its timeout is known, which exempts an id from C-TMO-1. Nor is anything
+//! forbidden to anybody (C-INIT-1).
 
 use eosim_types::message::InitProducerIdRequest;
 use eosim_types::record::TransactionResult;
@@ -143,7 +144,7 @@ fn prepare_init_producer_id_transit(
         return Err(ErrorCode::ConcurrentTransactions);
     }
     rule!(cx.env, "C-INIT-12");
-    if expected.is_some_and(|expected| !is_acceptable_identity(metadata, expected)) {
+    if expected.is_some_and(|expected| !is_acceptable_identity(cx, metadata, expected)) {
         return Err(ErrorCode::ProducerFenced);
     }
     let expected_epoch = expected.map(|(_, producer_epoch)| producer_epoch);
@@ -162,11 +163,17 @@ fn prepare_init_producer_id_transit(
 }
 
 /// C-INIT-12: the epoch is not compared.
-fn is_acceptable_identity(metadata: &TransactionMetadata, expected: Identity) -> bool {
+fn is_acceptable_identity(
+    cx: &mut Ctx<'_>,
+    metadata: &TransactionMetadata,
+    expected: Identity,
+) -> bool {
     let (producer_id, producer_epoch) = expected;
-    metadata.producer_epoch == ProducerEpoch::NONE
-        || producer_id == metadata.producer_id
-        || (producer_id == metadata.previous_producer_id && producer_epoch.is_exhausted())
+    if metadata.producer_epoch == ProducerEpoch::NONE || producer_id == metadata.producer_id {
+        return true;
+    }
+    rule!(cx.env, "C-INIT-20");
+    producer_id == metadata.previous_producer_id && producer_epoch.is_exhausted()
 }
 
 /// C-INIT-14.
@@ -202,6 +209,8 @@ fn fence(
     }
     if !is_known {
         rule!(cx.env, "C-INIT-23");
+    } else if expected.is_some() {
+        rule!(cx.env, "C-INIT-17");
     }
     let fenced = metadata.prepare_fence_producer_epoch(&mut cx.env)?;
     Ok(InitProducerIdStep::Fence(metadata.producer_id, fenced))

@@ -33,7 +33,6 @@ impl TransactionCoordinator {
     ) {
         rule!(cx.env, "C-LOAD-1");
         rule!(cx.env, "C-LOAD-2");
-        rule!(cx.env, "C-PART-6");
         self.channel_manager.remove_markers_for_txn_topic_partition(cx, partition);
         let loading = &mut self.state_manager.loading_partitions;
         if !loading.is_empty() && loading.keys().any(|&(other, _)| other == partition) {

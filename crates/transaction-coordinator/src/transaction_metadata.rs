@@ -200,9 +200,14 @@ impl TransactionMetadata {
                 (bumped, current)
             }
             Some(expected) if expected == self.last_producer_epoch => {
+                rule!(env, "C-INIT-18");
+                rule!(env, "C-INIT-19");
                 (current, self.last_producer_epoch)
             }
-            Some(_) => return Err(ErrorCode::ProducerFenced),
+            Some(_) => {
+                rule!(env, "C-INIT-21");
+                return Err(ErrorCode::ProducerFenced);
+            }
         };
         let transit = TxnTransitMetadata {
             producer_epoch,

@@ -37,7 +37,7 @@ const fn row(
 /// The states in which no transaction is open or being ended.
 const IDLE: &[TransactionState] = &[Empty, CompleteCommit, CompleteAbort];
 
-/// The table, in the order of [`TransactionState::ALL`].
+/// The table, in the order of [`TransactionState::ALL`], which is that of the status ids (C-REC-5).
 pub const STATE_RULES: [StateRule; 8] = [
     row(Empty, IDLE, true),
     row(Ongoing, &[Ongoing, Empty, CompleteCommit, CompleteAbort], false),

@@ -1,5 +1,6 @@
 //! DescribeTransactions, ListTransactions, FindCoordinator, dump.
 
+use eosim_transaction_coordinator::TransactionCoordinator;
 use eosim_types::message::{
     CoordinatorKey, DescribeTransactionsRequest, FindCoordinatorRequest, ListTransactionsRequest,
     Request, Response,
@@ -48,7 +49,7 @@ fn before_the_start_nothing_is_available_c_lk_3_c_lk_4() {
     let answer = list(&mut world, filter(-1));
     assert_eq!(answer, (ErrorCode::CoordinatorNotAvailable, 0));
     assert_eq!(world.init(None), "NOT_COORDINATOR (-1,-1)");
-    world.call(|c, cx| c.start(cx));
+    world.call(TransactionCoordinator::start);
     let request = DescribeTransactionsRequest { transactional_id: TransactionalId::EMPTY };
     let Some(Response::DescribeTransactions(response)) = world.request(request) else { panic!() };
     assert_eq!(response.error, ErrorCode::InvalidRequest);

@@ -23,7 +23,7 @@ fn settled(kafka: KafkaVersion, given: Given, state: TransactionState) -> World 
 }
 
 #[test]
-fn the_whole_table_of_version_1_c_end_5() {
+fn the_whole_table_of_version_1_c_end_5_c_end_7() {
     let table = [
         (Empty, "INVALID_TXN_STATE", "INVALID_TXN_STATE"),
         (Ongoing, "NONE", "NONE"),
@@ -232,7 +232,7 @@ fn old_clients_hear_invalid_producer_epoch() {
 }
 
 #[test]
-fn a_version_2_request_wedges_an_id_at_a_version_0_server_c_rec_2() {
+fn a_version_2_request_wedges_an_id_at_a_version_0_server_c_rec_2_c_tv_3() {
     let mut world = World::with_server(given(Empty, 10, 1).tv(0), Tv0);
     assert_eq!(world.end(2, ABORT, 10, 1), "UNSUPPORTED_VERSION");
     assert_eq!(world.init(None), "CONCURRENT_TRANSACTIONS (-1,-1)");

@@ -134,7 +134,7 @@ impl World {
             next_token: 0,
             shown: 0,
         };
-        world.call(|coordinator, cx| coordinator.start(cx));
+        world.call(TransactionCoordinator::start);
         world
     }
 

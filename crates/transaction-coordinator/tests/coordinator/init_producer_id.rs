@@ -150,7 +150,7 @@ fn an_idempotent_producer_needs_no_coordinator_case_2_c_init_4_c_seq_19() {
 }
 
 #[test]
-fn a_new_id_starts_at_epoch_zero_cases_3_and_4_c_init_10_c_seq_1() {
+fn a_new_id_starts_at_epoch_zero_cases_3_and_4_c_init_10_c_lk_2_c_seq_1() {
     for expected in [None, Some((10, 1))] {
         let mut world = World::new();
         assert_eq!(world.init(expected), "NONE (11,0)");

@@ -1,6 +1,10 @@
 //! What a coordinator makes of the log's answer: cases 66 to 73.
 
-use eosim_types::ErrorCode::{self, *};
+use eosim_types::ErrorCode::{
+    self, CorruptMessage, KafkaStorageError, MessageTooLarge, NotEnoughReplicas,
+    NotEnoughReplicasAfterAppend, NotLeaderOrFollower, RecordListTooLarge, RequestTimedOut,
+    UnknownTopicOrPartition,
+};
 use eosim_types::record::TransactionState::*;
 use eosim_types::{CoordinatorEpoch, Duration};
 

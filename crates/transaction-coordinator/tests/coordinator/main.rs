@@ -7,6 +7,7 @@ mod end_txn;
 mod expiry;
 mod harness;
 mod init_producer_id;
+mod interleavings;
 mod loading;
 mod log_append;
 mod markers;

@@ -1,5 +1,6 @@
 //! Blocks of producer ids: cases 104 to 107.
 
+use eosim_transaction_coordinator::TransactionCoordinator;
 use eosim_types::message::AllocateProducerIdsResponse;
 use eosim_types::{Duration, ErrorCode, ProducerId};
 
@@ -118,7 +119,7 @@ fn a_crash_loses_both_blocks_c_pid_7() {
     answer(&mut world, &block(0, 1000));
     assert_eq!(world.init_idempotent(), "NONE (0,0)");
     world.call(|c, _| c.reset());
-    world.call(|c, cx| c.start(cx));
+    world.call(TransactionCoordinator::start);
     assert_eq!((world.init_idempotent().as_str(), world.asked_for_ids), (FULL, 2));
 }
 

@@ -1,1 +1,150 @@
-//! tbd
+//! Upstream findings, as released and repaired, and the historical defects of this crate.
+
+use eosim_transaction_coordinator::CoordinatorTimer::MarkerSender;
+use eosim_transaction_coordinator::TransactionCoordinator;
+use eosim_types::record::TransactionState::*;
+use eosim_types::{Defect, Duration, ErrorCode};
+
+use crate::harness::*;
+
+fn repaired(defect: Defect, given: Given) -> World {
+    let mut world = World::new().without(defect);
+    world.load(1, &[given.record()]);
+    world
+}
+
+#[test]
+fn a_leaderless_partition_is_waited_for_or_skipped_c_mrk_5() {
+    let defect = Defect::UpstreamCoordinatorMarkerSkippedWithoutLeader;
+    for (as_released, state) in [(true, "CompleteCommit(10,2)"), (false, "PrepareCommit(10,2)")] {
+        let mut world = World::with(given(Ongoing, 10, 1));
+        if !as_released {
+            world = world.without(defect);
+        }
+        world.metadata.partitions.get_mut(&TOPIC1_0).expect("it exists").leader = None;
+        assert_eq!(world.end(2, COMMIT, 10, 1), "NONE (10,2)");
+        assert_eq!(world.describe(), state);
+        world.metadata.partitions.get_mut(&TOPIC1_0).expect("it exists").leader = Some(B2);
+        world.call(TransactionCoordinator::on_metadata);
+        assert_eq!(world.describe(), "CompleteCommit(10,2)");
+        assert_eq!(world.marker_log.len(), usize::from(!as_released));
+    }
+}
+
+#[test]
+fn a_refused_completion_waits_for_a_wake_up_or_a_pause_c_mrk_12() {
+    let defect = Defect::UpstreamCoordinatorCompletionWaitsForWakeUp;
+    for (as_released, wait) in [(true, 30_000), (false, 5)] {
+        let mut world = World::with(given(Ongoing, 10, 1));
+        if !as_released {
+            world = world.without(defect);
+        }
+        world.hold_markers = true;
+        world.append_errors.extend([ErrorCode::None, ErrorCode::NotEnoughReplicas]);
+        world.end(2, COMMIT, 10, 1);
+        world.finish_markers(ErrorCode::None);
+        assert_eq!(world.timers[&MarkerSender], world.now + Duration::from_millis(wait));
+        world.fire(MarkerSender);
+        assert_eq!(world.describe(), "CompleteCommit(10,2)");
+    }
+    // Any wake-up will do: here the decision of another transaction of the same coordinator.
+    let mut world = World::with(given(Ongoing, 10, 1));
+    world.append_errors.extend([ErrorCode::None, ErrorCode::NotEnoughReplicas]);
+    world.end(2, COMMIT, 10, 1);
+    let other = world.names.add_transactional_id("other");
+    let record = eosim_types::record::TransactionLogRecord {
+        transactional_id: other,
+        ..given(PrepareCommit, 20, 1).record()
+    };
+    let partition = world.names.transaction_partition(other, 50);
+    let epoch = eosim_types::CoordinatorEpoch(0);
+    world.call(|c, cx| c.on_elected(cx, partition, epoch));
+    world.call(|c, cx| c.on_loaded(cx, partition, epoch, [&record], 0, 0));
+    assert_eq!(world.describe(), "CompleteCommit(10,2)");
+}
+
+#[test]
+fn a_refused_marker_is_sent_again_after_a_pause_c_mrk_7() {
+    let defect = Defect::UpstreamCoordinatorMarkerRetryWithoutBackoff;
+    for (as_released, pause) in [(true, 1), (false, 5)] {
+        let mut world = World::with(given(Ongoing, 10, 1));
+        if !as_released {
+            world = world.without(defect);
+        }
+        world.hold_markers = true;
+        world.end(2, COMMIT, 10, 1);
+        world.finish_markers(ErrorCode::NotEnoughReplicas);
+        assert_eq!(world.timers[&MarkerSender], world.now + Duration::from_millis(pause));
+    }
+}
+
+#[test]
+fn a_fatal_answer_waits_for_its_barrier_hazard_h_5_c_res_2() {
+    let defect = Defect::UpstreamCoordinatorStaleAnswerFences;
+    // The producer has gone on at a new coordinator: this one's memory is old.
+    for (log, end, add) in [
+        (ErrorCode::NotLeaderOrFollower, "NOT_COORDINATOR", "NOT_COORDINATOR"),
+        (ErrorCode::RequestTimedOut, "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_NOT_AVAILABLE"),
+        (ErrorCode::None, "PRODUCER_FENCED", "PRODUCER_FENCED"),
+    ] {
+        let mut world = repaired(defect, given(Ongoing, 10, 1));
+        world.append_errors.extend([log, log, log]);
+        assert_eq!(world.end(2, COMMIT, 10, 2), end);
+        assert_eq!(world.add(2, 10, 2, &[TOPIC1_0]), add);
+        assert_eq!(world.verify(10, 2, &[TOPIC1_0]), add);
+        assert_eq!(world.describe(), "Ongoing(10,1)");
+    }
+    let mut world = repaired(defect, given(Ongoing, 10, 1));
+    world.hold_appends = true;
+    let token = world.send(end_request(2, COMMIT, 10, 2));
+    world.load(2, &[given(CompleteCommit, 10, 2).record()]);
+    world.finish_append(ErrorCode::None);
+    assert_eq!(world.answer(token), "NOT_COORDINATOR", "taken over anew meanwhile");
+    // Retriable answers need no barrier.
+    let mut world = repaired(defect, given(Ongoing, 10, 1));
+    world.hold_appends = true;
+    world.send(end_request(2, COMMIT, 10, 1));
+    assert_eq!(world.end(2, COMMIT, 10, 1), "CONCURRENT_TRANSACTIONS");
+}
+
+#[test]
+fn the_barrier_leaves_no_trace_in_a_load_hazard_h_5() {
+    let mut world =
+        repaired(Defect::UpstreamCoordinatorStaleAnswerFences, given(CompleteCommit, 10, 2));
+    assert_eq!(world.add(2, 10, 1, &[TOPIC1_0]), "PRODUCER_FENCED");
+    let mut records = vec![given(CompleteCommit, 10, 2).record()];
+    records.extend(world.log.iter().map(|(_, record)| record.clone()));
+    assert_eq!(records.len(), 2);
+    world.load(2, &records);
+    assert_eq!(world.describe(), "CompleteCommit(10,2)");
+}
+
+#[test]
+fn init_of_an_old_epoch_aborts_or_is_fenced_c_init_23_c_init_16() {
+    let defect = Defect::UpstreamCoordinatorInitAbortsWithAnyEpoch;
+    for epoch in [1, 7] {
+        let mut world = World::with(given(Ongoing, 10, 5).last(4));
+        assert_eq!(world.init(Some((10, epoch))), "CONCURRENT_TRANSACTIONS (-1,-1)");
+        let mut world = repaired(defect, given(Ongoing, 10, 5).last(4));
+        assert_eq!(world.init(Some((10, epoch))), "PRODUCER_FENCED (-1,-1)");
+        assert_eq!(world.describe(), "Ongoing(10,5)");
+    }
+    for epoch in [4, 5] {
+        let mut world = repaired(defect, given(Ongoing, 10, 5).last(4));
+        assert_eq!(world.init(Some((10, epoch))), "CONCURRENT_TRANSACTIONS (-1,-1)");
+    }
+}
+
+#[test]
+fn end_txn_before_replicated_answers_at_once() {
+    for (tv, epoch, answer) in [(0, 1, "NONE"), (2, 1, "NONE (10,2)"), (2, 32766, "NONE (11,0)")] {
+        let mut world = World::with(given(Ongoing, 10, epoch));
+        world.defects = world.defects.with(Defect::CoordinatorEndTxnBeforeReplicated);
+        world.hold_appends = true;
+        let token = world.send(end_request(tv, COMMIT, 10, epoch));
+        assert_eq!(world.answer(token), answer);
+        world.finish_append(ErrorCode::RequestTimedOut);
+        assert_eq!(world.answer(token), answer, "answered once");
+        assert_eq!(world.known().state, Ongoing);
+    }
+}
