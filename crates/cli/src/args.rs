@@ -1,0 +1,95 @@
+//! Every verb and flag. Flags are long nouns with units; each has an `EOSIM_…` variable.
+
+mod parse;
+mod report;
+mod simulate;
+mod tool;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use parse::{Partition, Seed, SeedRange, WallTime};
+pub use report::{ListArgs, ListKind, ShowArgs, ShowForm};
+pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, SweepArgs, VerifyArgs};
+pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs, KafkaRelease};
+
+/// A deterministic simulation testbed for Apache Kafka's exactly-once protocol.
+///
+/// One seed is one run, byte for byte, on every machine.
+#[derive(Clone, PartialEq, Eq, Debug, Parser)]
+#[command(name = "eosim", version, propagate_version = true, after_help = EXAMPLES)]
+pub struct Cli {
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  eosim list defects                       historical bugs that can be put back
+  eosim conform cases/broker               the model against recorded answers
+
+Exit codes:
+  0  fine                    10  safety violation
+  1  internal error          11  liveness violation
+  2  usage or input          12  inconclusive or vacuous
+  3  nondeterminism          13  a defect survived
+  4  nothing selected        14  not replayable by this build
+                             15  conformance difference
+                            130  interrupted";
+
+/// How to print.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+pub struct OutputArgs {
+    /// Form of the data on standard output
+    #[arg(long, value_enum, default_value_t, global = true, env = "EOSIM_FORMAT")]
+    pub format: Format,
+    /// Form of the progress on standard error
+    #[arg(long, value_enum, default_value_t, global = true, env = "EOSIM_PROGRESS")]
+    pub progress: ProgressMode,
+    /// Print data only
+    #[arg(short, long, global = true, env = "EOSIM_QUIET")]
+    pub quiet: bool,
+    /// Print more
+    #[arg(short, long, global = true, env = "EOSIM_VERBOSE", conflicts_with = "quiet")]
+    pub verbose: bool,
+}
+
+/// Form of the data on standard output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON value.
+    Json,
+    /// One JSON value a line.
+    Jsonl,
+}
+
+/// Form of the progress on standard error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum ProgressMode {
+    /// A bar on a terminal, else a line every 10 s.
+    #[default]
+    Auto,
+    /// A bar.
+    Bar,
+    /// A line every 10 s.
+    Plain,
+    /// Nothing.
+    None,
+}
+
+/// What to do.
+#[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
+pub enum Command {
+    /// What there is: defects, rules, errors
+    List(ListArgs),
+    /// The model against answers recorded from real Kafka
+    Conform(ConformArgs),
+    /// Prints completions for a shell
+    Completions(CompletionsArgs),
+}

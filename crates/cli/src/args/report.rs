@@ -1,0 +1,63 @@
+//! Verbs that look: `show`, `list`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Looks at a run.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim show sim-runs/latest/failures/8812 --as transcript
+  eosim show sim-runs/latest/failures/8812 --as dump-log --partition orders-0
+  eosim show sim-runs/latest/failures/8812 --as transactions --at 4127")]
+pub struct ShowArgs {
+    /// The folder of a run, or its choices.json
+    pub run: PathBuf,
+    /// In which form
+    #[arg(long = "as", value_enum, value_name = "FORM", default_value_t, env = "EOSIM_AS")]
+    pub form: ShowForm,
+    /// As it stood after this step; the end if not given
+    #[arg(long, value_name = "STEP", env = "EOSIM_AT")]
+    pub at: Option<u64>,
+    /// Only this partition, such as orders-0
+    #[arg(long, value_name = "TOPIC-NUMBER", env = "EOSIM_SHOW_PARTITION")]
+    pub partition: Option<String>,
+    /// Only this actor, such as broker-1
+    #[arg(long, value_name = "NAME", env = "EOSIM_ACTOR")]
+    pub actor: Option<String>,
+}
+
+/// In which form a run is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum ShowForm {
+    /// Who did what when.
+    #[default]
+    Transcript,
+    /// As `kafka-dump-log.sh --print-data-log` prints logs and their transaction indexes.
+    DumpLog,
+    /// As `kafka-dump-log.sh --transaction-log-decoder` prints `__transaction_state`.
+    TxnLog,
+    /// As `kafka-transactions.sh` describes transactions.
+    Transactions,
+}
+
+/// What there is.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "Examples:\n  eosim list defects\n  eosim list errors --format json")]
+pub struct ListArgs {
+    /// Of what
+    #[arg(value_enum)]
+    pub kind: ListKind,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ListKind {
+    /// Historical bugs and upstream findings that can be put back.
+    Defects,
+    /// Rules of the protocol.
+    Rules,
+    /// Kafka's error codes.
+    Errors,
+}

@@ -1,0 +1,140 @@
+//! Verbs that run simulations: `run`, `sweep`, `replay`, `verify`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::parse::{Partition, Seed, SeedRange, WallTime};
+
+/// What is simulated, besides the scenario.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Args)]
+pub struct ModelArgs {
+    /// Replaces a value of the scenario, such as faults.lost_response=1/100
+    #[arg(long = "set", value_name = "PATH=VALUE", env = "EOSIM_SET", value_delimiter = ';')]
+    pub sets: Vec<String>,
+    /// Puts a historical bug back; see: eosim list defects
+    #[arg(long = "defect", value_name = "NAME", env = "EOSIM_DEFECT", value_delimiter = ',')]
+    pub defects: Vec<String>,
+    /// Kafka as released: turns all upstream findings on
+    #[arg(long, env = "EOSIM_AS_RELEASED")]
+    pub as_released: bool,
+}
+
+/// One run.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim run scenarios/examples/example-1-commit-abort-commit.json
+  eosim run scenarios/mixed.json --seed 0x2a --print-plan
+  eosim run scenarios/lost-responses.json --set faults.lost_response=1/10
+  eosim run scenarios/zombie-fencing.json --defect leader.marker.accept_equal_epoch")]
+pub struct RunArgs {
+    /// A scenario file
+    pub scenario: PathBuf,
+    /// A number, 0x…, or a commit id of 40 digits
+    #[arg(long, default_value_t, env = "EOSIM_SEED")]
+    pub seed: Seed,
+    /// What is simulated besides.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Prints every value that the seed drew
+    #[arg(long, env = "EOSIM_PRINT_PLAN")]
+    pub print_plan: bool,
+    /// Where the artefacts are kept
+    #[arg(short, long, value_name = "FOLDER", default_value = "sim-runs", env = "EOSIM_OUT")]
+    pub out: PathBuf,
+}
+
+/// How thorough a sweep is, where no number of seeds is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum Profile {
+    /// About a minute on two cores.
+    #[default]
+    Quick,
+    /// Up to five minutes on two cores.
+    Ci,
+    /// Hours.
+    Nightly,
+    /// Until it is stopped.
+    Soak,
+}
+
+/// Many seeds over many scenarios.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim sweep scenarios
+  eosim sweep scenarios/mixed.json --seeds 1000..2000 --max-fail 1
+  eosim sweep scenarios --tag fencing --for 10m --jobs 2
+  eosim sweep scenarios --profile ci --partition 2/4 --out sim-runs/ci")]
+pub struct SweepArgs {
+    /// Scenario files, or folders of them
+    #[arg(required = true, value_name = "SCENARIO")]
+    pub scenarios: Vec<PathBuf>,
+    /// These seeds of every scenario
+    #[arg(long, value_name = "FIRST..END", group = "extent", env = "EOSIM_SEEDS")]
+    pub seeds: Option<SeedRange>,
+    /// So many seeds of every scenario, from 0 on
+    #[arg(long, value_name = "NUMBER", group = "extent", env = "EOSIM_COUNT")]
+    pub count: Option<u64>,
+    /// As many seeds as there is time for
+    #[arg(long = "for", value_name = "TIME", group = "extent", env = "EOSIM_FOR")]
+    pub time: Option<WallTime>,
+    /// How thorough, where none of --seeds, --count and --for is given
+    #[arg(long, value_enum, default_value_t, env = "EOSIM_PROFILE")]
+    pub profile: Profile,
+    /// Only scenarios with one of these tags
+    #[arg(long = "tag", value_name = "TAG", env = "EOSIM_TAG", value_delimiter = ',')]
+    pub tags: Vec<String>,
+    /// Workers; as many as there are processors if not given
+    #[arg(short, long, value_name = "NUMBER", env = "EOSIM_JOBS",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Only one share of the seeds, such as 2/4
+    #[arg(long, value_name = "PART/OF", env = "EOSIM_PARTITION")]
+    pub partition: Option<Partition>,
+    /// Stops after so many failing seeds
+    #[arg(long, value_name = "NUMBER", env = "EOSIM_MAX_FAIL",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_fail: Option<u64>,
+    /// One run in so many is done twice and compared; 0 for none
+    #[arg(long, value_name = "NUMBER", default_value_t = 20, env = "EOSIM_VERIFY_EVERY")]
+    pub verify_every: u64,
+    /// What is simulated besides.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Where the artefacts are kept
+    #[arg(short, long, value_name = "FOLDER", default_value = "sim-runs", env = "EOSIM_OUT")]
+    pub out: PathBuf,
+}
+
+/// The same run again.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim replay sim-runs/latest/failures/8812
+  eosim replay sim-runs/latest/failures/8812/choices.json --expect-recorded")]
+pub struct ReplayArgs {
+    /// The folder of a run, or its choices.json
+    pub path: PathBuf,
+    /// Fails unless the run ends as it was recorded
+    #[arg(long, env = "EOSIM_EXPECT_RECORDED")]
+    pub expect_recorded: bool,
+    /// Replays with another model too, and says where it leaves the recording
+    #[arg(long, env = "EOSIM_FORCE")]
+    pub force: bool,
+}
+
+/// A run twice, compared step by step.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "Example:\n  eosim verify scenarios/mixed.json --seed 8812")]
+pub struct VerifyArgs {
+    /// A scenario file
+    pub scenario: PathBuf,
+    /// A number, 0x…, or a commit id of 40 digits
+    #[arg(long, default_value_t, env = "EOSIM_SEED")]
+    pub seed: Seed,
+    /// What is simulated besides.
+    #[command(flatten)]
+    pub model: ModelArgs,
+}

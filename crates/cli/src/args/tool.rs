@@ -1,0 +1,79 @@
+//! Verbs that judge the testbed itself: `conform`, `defects`, `bench`; and `completions`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// The model against answers recorded from real Kafka.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim conform cases/broker/idem-example-2.json
+  eosim conform cases/broker --format json")]
+pub struct ConformArgs {
+    /// Recorded cases: files, or folders of them
+    #[arg(required = true, value_name = "CASE")]
+    pub cases: Vec<PathBuf>,
+    /// The Kafka version that was recorded
+    #[arg(long, value_enum, default_value_t, env = "EOSIM_KAFKA")]
+    pub kafka: KafkaRelease,
+}
+
+/// A Kafka version of which there are recordings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum KafkaRelease {
+    /// 4.4.
+    #[default]
+    #[value(name = "4.4")]
+    V4_4,
+}
+
+/// The historical bugs.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim defects
+  eosim defects --run
+  eosim defects --run leader.dedup.window_4 --seeds-max 100000")]
+pub struct DefectsArgs {
+    /// Only these; all if none is given
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Lists them, which is what is done without --run too
+    #[arg(long, conflicts_with = "run")]
+    pub list: bool,
+    /// Switches each on and counts the seeds until it is caught
+    #[arg(long)]
+    pub run: bool,
+    /// A defect that is not caught within so many seeds has survived
+    #[arg(long, value_name = "NUMBER", default_value_t = 10_000, env = "EOSIM_SEEDS_MAX")]
+    pub seeds_max: u64,
+    /// Workers; as many as there are processors if not given
+    #[arg(short, long, value_name = "NUMBER", env = "EOSIM_JOBS",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Where the scenarios are
+    #[arg(long, value_name = "FOLDER", default_value = "scenarios", env = "EOSIM_SCENARIOS")]
+    pub scenarios: PathBuf,
+}
+
+/// Completions for a shell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Args)]
+#[command(
+    after_help = "Example:\n  eosim completions bash > ~/.local/share/bash-completion/completions/eosim"
+)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Measures the testbed.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "Examples:\n  eosim bench\n  eosim bench --rounds 11 --format json")]
+pub struct BenchArgs {
+    /// Rounds of which the median counts
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, env = "EOSIM_ROUNDS",
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub rounds: u16,
+}

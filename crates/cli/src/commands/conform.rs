@@ -1,0 +1,124 @@
+//! `eosim conform`: one line for each case that is not equal, counts for each file, and a total.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use eosim_runner::conform::{Difference, Outcome, case_files, load, run_case};
+use serde_json::{Value, json};
+
+use super::Failure;
+use crate::args::{ConformArgs, Format, OutputArgs};
+use crate::exit::Exit;
+use crate::output;
+
+/// One case and how it came out.
+struct Played {
+    case: String,
+    outcome: Outcome,
+}
+
+/// How many cases came out how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Counts {
+    equal: u64,
+    different: u64,
+    unsupported: u64,
+}
+
+impl Counts {
+    fn of<'a>(played: impl Iterator<Item = &'a Played>) -> Self {
+        let mut counts = Self::default();
+        for one in played {
+            match one.outcome {
+                Outcome::Equal => counts.equal += 1,
+                Outcome::Different(_) => counts.different += 1,
+                Outcome::Unsupported(_) => counts.unsupported += 1,
+            }
+        }
+        counts
+    }
+
+    fn exit(self) -> Exit {
+        match self {
+            Self { different: 1.., .. } => Exit::Conformance,
+            Self { equal: 0, unsupported: 0, .. } => Exit::Nothing,
+            _ => Exit::Fine,
+        }
+    }
+}
+
+pub(super) fn run(args: &ConformArgs, how: &OutputArgs) -> Result<Exit, Failure> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for path in &args.cases {
+        files.extend(case_files(path).map_err(Failure::usage)?);
+    }
+    let mut played = Vec::new();
+    for file in &files {
+        played.push((file.as_path(), play(file)?));
+    }
+    let total = Counts::of(played.iter().flat_map(|(_, cases)| cases));
+    let text = match how.format {
+        Format::Text => text(&played, total, how),
+        Format::Json => json(&played, total).to_string() + "\n",
+        Format::Jsonl => jsonl(&played),
+    };
+    output::print(&text)?;
+    Ok(total.exit())
+}
+
+fn play(file: &Path) -> Result<Vec<Played>, Failure> {
+    let cases = load(file).map_err(Failure::usage)?;
+    let play = |case| Played { outcome: run_case(&case), case: case.name };
+    Ok(cases.into_iter().map(play).collect())
+}
+
+type PlayedFile<'a> = (&'a Path, Vec<Played>);
+
+fn text(played: &[PlayedFile<'_>], total: Counts, how: &OutputArgs) -> String {
+    let mut text = String::new();
+    for one in played.iter().flat_map(|(_, cases)| cases) {
+        text += &match &one.outcome {
+            Outcome::Equal if how.verbose => format!("equal        {}\n", one.case),
+            Outcome::Equal => String::new(),
+            Outcome::Different(difference) => different(&one.case, difference),
+            Outcome::Unsupported(reason) => format!("unsupported  {}: {reason}\n", one.case),
+        };
+    }
+    let Counts { equal, different, unsupported } = total;
+    let files = played.len();
+    let _ = writeln!(
+        text,
+        "{equal} equal, {different} different, {unsupported} unsupported in {files} files"
+    );
+    text
+}
+
+/// What was recorded and what the model gave, one below the other.
+fn different(case: &str, difference: &Difference) -> String {
+    let Difference { place, recorded, model } = difference;
+    format!("different    {case}: {place}\n  recorded  {recorded}\n  model     {model}\n")
+}
+
+fn counts_json(counts: Counts) -> Value {
+    let Counts { equal, different, unsupported } = counts;
+    json!({"equal": equal, "different": different, "unsupported": unsupported})
+}
+
+fn json(played: &[PlayedFile<'_>], total: Counts) -> Value {
+    let file = |(path, cases): &PlayedFile<'_>| {
+        let mut counts = counts_json(Counts::of(cases.iter()));
+        counts["file"] = json!(path.display().to_string());
+        counts
+    };
+    let cases = played.iter().flat_map(|(_, cases)| cases);
+    let mut json = counts_json(total);
+    json["format"] = json!(1);
+    json["files"] = played.iter().map(file).collect();
+    json["cases"] = cases.map(|one| one.outcome.to_json(&one.case)).collect();
+    json
+}
+
+fn jsonl(played: &[PlayedFile<'_>]) -> String {
+    let cases = played.iter().flat_map(|(_, cases)| cases);
+    cases.map(|one| one.outcome.to_json(&one.case).to_string() + "\n").collect()
+}

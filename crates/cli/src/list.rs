@@ -1,0 +1,89 @@
+//! Tables of what there is, as text, JSON or JSON lines.
+
+use serde_json::{Map, Value, json};
+
+use eosim_types::rules::RULES;
+use eosim_types::{Defect, ErrorCode};
+
+use crate::args::Format;
+
+/// Rows of equal keys, to be printed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// What it is a list of; the key of the rows in JSON.
+    pub name: &'static str,
+    /// The keys of each row, the first of which names it.
+    pub columns: Vec<&'static str>,
+    /// One value for each column.
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Table {
+    /// The table as it is printed in `format`; as text, with the first two columns alone unless
+    /// `verbose`.
+    #[must_use]
+    pub fn print(&self, format: Format, verbose: bool) -> String {
+        match format {
+            Format::Text => self.text(if verbose { self.columns.len() } else { 2 }),
+            Format::Json => {
+                let rows: Vec<Value> = self.objects().collect();
+                json!({"format": 1, self.name: rows}).to_string() + "\n"
+            }
+            Format::Jsonl => self.objects().map(|row| row.to_string() + "\n").collect(),
+        }
+    }
+
+    fn objects(&self) -> impl Iterator<Item = Value> + '_ {
+        self.rows.iter().map(|row| {
+            let keys = self.columns.iter().map(ToString::to_string);
+            Value::Object(keys.zip(row.iter().cloned()).collect::<Map<_, _>>())
+        })
+    }
+
+    fn text(&self, columns: usize) -> String {
+        let cell = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            Value::Array(list) => {
+                list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+            }
+            other => other.to_string(),
+        };
+        let rows: Vec<Vec<String>> =
+            self.rows.iter().map(|row| row.iter().take(columns).map(cell).collect()).collect();
+        let width = |column: usize| {
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+        };
+        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        let line = |row: &Vec<String>| {
+            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
+        };
+        rows.iter().map(line).collect()
+    }
+}
+
+/// Historical bugs and upstream findings.
+#[must_use]
+pub fn defects() -> Table {
+    let row = |defect: &Defect| {
+        let class = format!("{:?}", defect.class()).to_lowercase();
+        vec![json!(defect.name()), json!(defect.about()), json!(class), json!(defect.invariants())]
+    };
+    let columns = vec!["name", "about", "class", "invariants"];
+    Table { name: "defects", columns, rows: Defect::ALL.iter().map(row).collect() }
+}
+
+/// Rules of the protocol.
+#[must_use]
+pub fn rules() -> Table {
+    let rows = RULES.iter().map(|id| vec![json!(id)]).collect();
+    Table { name: "rules", columns: vec!["id"], rows }
+}
+
+/// Kafka's error codes.
+#[must_use]
+pub fn errors() -> Table {
+    let row = |code: &ErrorCode| vec![json!(code.name()), json!(code.code())];
+    let rows = ErrorCode::ALL.iter().map(row).collect();
+    Table { name: "errors", columns: vec!["name", "code"], rows }
+}

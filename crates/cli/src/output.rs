@@ -1,0 +1,50 @@
+//! What reaches the user: data on standard output, errors on standard error.
+//!
+//! A reader that goes away (a closed pipe) is no error.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// Prints `text` on standard output.
+///
+/// # Errors
+/// If it cannot be written, except to a pipe that was closed.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    quiet_if_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+fn quiet_if_closed(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Prints an error as all errors are printed: `eosim: error: …`.
+pub fn print_error(error: impl Display) {
+    // Nothing can be done for a user whose standard error is gone.
+    let _ = writeln!(io::stderr(), "{}", error_text(error));
+}
+
+/// The text of an error.
+#[must_use]
+pub fn error_text(error: impl Display) -> String {
+    format!("eosim: error: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_pipe_is_no_error() {
+        assert!(quiet_if_closed(Err(io::ErrorKind::BrokenPipe.into())).is_ok());
+        assert!(quiet_if_closed(Err(io::ErrorKind::StorageFull.into())).is_err());
+    }
+
+    #[test]
+    fn errors_are_named() {
+        assert_eq!(error_text("no such file"), "eosim: error: no such file");
+    }
+}
