@@ -12,6 +12,7 @@ use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
 use eosim_types::{Topic, TopicPartition};
 
+use crate::group_coordinator::GroupCoordinatorBridge;
 use crate::io::{Io, Outbox};
 use crate::kafka_apis;
 use crate::lifecycle::{BrokerLifecycleManager, HeartbeatOutcome};
@@ -34,6 +35,7 @@ struct Process {
     metadata_loader: MetadataLoader,
     replica_manager: ReplicaManager,
     transaction_coordinator: TransactionCoordinatorService,
+    group_coordinator: GroupCoordinatorBridge,
     /// Requests that came before the first metadata.
     backlog: Vec<(RequestToken, Request)>,
 }
@@ -44,6 +46,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) metadata_loader: &'a mut MetadataLoader,
     pub(crate) replica_manager: &'a mut ReplicaManager,
     pub(crate) transaction_coordinator: &'a mut TransactionCoordinatorService,
+    pub(crate) group_coordinator: &'a mut GroupCoordinatorBridge,
     pub(crate) log_manager: &'a mut LogManager,
 }
 
@@ -68,6 +71,7 @@ impl Process {
             metadata_loader: MetadataLoader::default(),
             replica_manager: ReplicaManager::default(),
             transaction_coordinator: TransactionCoordinatorService::new(spec.id),
+            group_coordinator: GroupCoordinatorBridge::default(),
             backlog: Vec::new(),
         }
     }
@@ -81,6 +85,7 @@ impl Process {
         self.metadata_loader = MetadataLoader::default();
         self.replica_manager = ReplicaManager::default();
         self.transaction_coordinator.reset();
+        self.group_coordinator.reset();
         self.backlog.clear();
     }
 }
@@ -149,6 +154,7 @@ impl Broker {
             metadata_loader: &mut process.metadata_loader,
             replica_manager: &mut process.replica_manager,
             transaction_coordinator: &mut process.transaction_coordinator,
+            group_coordinator: &mut process.group_coordinator,
             log_manager: &mut self.log_manager,
         };
         (io, parts)
@@ -190,8 +196,14 @@ impl Broker {
             coordinator.start(&mut io);
         }
         for (tp, change) in changes {
-            if tp.topic == Topic::TRANSACTION_STATE {
-                coordinator.on_leadership_change(&mut io, tp.partition, change);
+            match tp.topic {
+                Topic::TRANSACTION_STATE => {
+                    coordinator.on_leadership_change(&mut io, tp.partition, change);
+                }
+                Topic::CONSUMER_OFFSETS => {
+                    parts.group_coordinator.on_leadership_change(&mut io, tp.partition, change);
+                }
+                _ => {}
             }
         }
         coordinator.on_metadata(&mut io);
@@ -273,6 +285,7 @@ impl Broker {
             }
             progress |= parts.replica_manager.continue_verified(&mut io);
             progress |= parts.transaction_coordinator.run(&mut io, parts.replica_manager);
+            progress |= parts.group_coordinator.run(&mut io, parts.replica_manager);
             if !progress {
                 return;
             }
@@ -283,12 +296,18 @@ impl Broker {
 impl Parts<'_> {
     fn on_change(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
         self.replica_manager.try_complete_actions(io, tp);
-        if tp.topic == Topic::TRANSACTION_STATE
-            && let Some(partition) = self.replica_manager.partitions.get(&tp)
-            && partition.is_leader()
-        {
-            let high_watermark = partition.log.high_watermark();
-            self.transaction_coordinator.on_log_change(io, tp.partition, high_watermark);
+        let led = self.replica_manager.partitions.get(&tp).filter(|p| p.is_leader());
+        let Some(high_watermark) = led.map(|partition| partition.log.high_watermark()) else {
+            return;
+        };
+        match tp.topic {
+            Topic::TRANSACTION_STATE => {
+                self.transaction_coordinator.on_log_change(io, tp.partition, high_watermark);
+            }
+            Topic::CONSUMER_OFFSETS => {
+                self.group_coordinator.on_log_change(io, tp.partition, high_watermark);
+            }
+            _ => {}
         }
     }
 
@@ -367,6 +386,7 @@ impl Parts<'_> {
             Timer::RequestTimeout => self.expire_requests(io),
             Timer::AlterPartition => replicas.resend_alter_partitions(io),
             Timer::TransactionStateLoad => self.transaction_coordinator.run_loads(io, replicas),
+            Timer::OffsetsCommit => self.group_coordinator.on_timer(io),
         }
     }
 

@@ -33,7 +33,13 @@ pub(crate) fn handle(
             replicas.handle_describe_producers(io, token, request);
         }
         Request::DeleteRecords(request) => replicas.handle_delete_records(io, token, request),
-        Request::WriteTxnMarkers(request) => replicas.handle_write_txn_markers(io, token, request),
+        Request::WriteTxnMarkers(request) => {
+            let groups = &parts.group_coordinator.coordinator;
+            replicas.handle_write_txn_markers(io, token, request, groups);
+        }
+        Request::OffsetCommit(_) | Request::OffsetFetch(_) | Request::TxnOffsetCommit(_) => {
+            parts.group_coordinator.handle_request(io, replicas, token, request);
+        }
         Request::Metadata(_) => io.respond(token, MetadataResponse { image: io.image.clone() }),
         Request::FindCoordinator(request) => find_coordinator(io, parts, token, request),
         Request::InitProducerId(_)

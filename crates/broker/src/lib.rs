@@ -12,6 +12,7 @@ mod add_partitions_to_txn_manager;
 mod broker;
 pub mod controller;
 mod dump;
+mod group_coordinator;
 mod io;
 mod kafka_apis;
 mod lifecycle;

@@ -28,10 +28,12 @@ pub(crate) enum Timer {
     AlterPartition,
     /// Loading of a `__transaction_state` partition (C-LK-4).
     TransactionStateLoad,
+    /// Offset commits that wait for replicas (L-TOC-3).
+    OffsetsCommit,
 }
 
 /// Number of the broker's own timers; the keys after them belong to the transaction coordinator.
-pub(crate) const BROKER_TIMERS: u16 = 8;
+pub(crate) const BROKER_TIMERS: u16 = 9;
 
 const ALL: [Timer; BROKER_TIMERS as usize] = [
     Timer::Lifecycle,
@@ -42,6 +44,7 @@ const ALL: [Timer; BROKER_TIMERS as usize] = [
     Timer::RequestTimeout,
     Timer::AlterPartition,
     Timer::TransactionStateLoad,
+    Timer::OffsetsCommit,
 ];
 
 /// For when each timer is armed.

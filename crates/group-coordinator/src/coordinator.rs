@@ -83,6 +83,18 @@ pub(crate) enum Waiting {
     Fetch { to: ReplyTo, response: OffsetFetchResponse },
 }
 
+/// A commit that was found good: the broker appends `batch` to the offsets partition at once and
+/// calls [`GroupCoordinator::finish_commit`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct PreparedCommit {
+    /// Partition of `__consumer_offsets`.
+    pub partition: i32,
+    /// What to append, with acks=1 (L-TOC-3).
+    pub batch: RecordBatch,
+    to: ReplyTo,
+    reply: CommitReply,
+}
+
 /// The answer to a commit, as far as it is known before the batch is committed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct CommitReply {
@@ -223,69 +235,59 @@ impl GroupCoordinator {
         validate(cx, request.group, &request.offsets)
     }
 
-    /// TxnOffsetCommit after its verification. `outcomes` holds the partitions refused already;
-    /// `append` writes the batch and answers its offset.
-    pub fn txn_offset_commit(
+    /// TxnOffsetCommit after its verification, which ended with `verified`. `outcomes` holds the
+    /// partitions refused already. `None` if it is answered.
+    pub fn prepare_txn_offset_commit(
         &mut self,
         cx: &mut Cx<'_>,
         to: ReplyTo,
         request: &TxnOffsetCommitRequest,
         outcomes: PerPartition<ErrorCode>,
-        append: impl FnOnce(&mut Env<'_>, RecordBatch) -> Result<RecordBatch, ErrorCode>,
-    ) {
+        verified: Result<(), ErrorCode>,
+    ) -> Option<PreparedCommit> {
         let reply =
             CommitReply { is_transactional: true, version: request.version, partitions: outcomes };
-        let refused = check_member(cx, request.member, request.version);
-        let records = records(cx, request.group, &request.offsets, &reply.partitions);
-        let batch = offsets_batch(cx, Some((request.producer_id, request.producer_epoch)), records);
-        self.commit(cx, to, request.group, reply, refused, batch, append);
+        let checked = verified
+            .and_then(|()| self.check_active(Self::partition_of(cx.names, cx.metadata, request.group)))
+            .and_then(|()| check_member(cx, request.member, request.version));
+        let producer = Some((request.producer_id, request.producer_epoch));
+        prepare(cx, to, request.group, reply, checked, producer, &request.offsets)
     }
 
-    /// OffsetCommit. `append` writes the batch and answers its offset.
-    pub fn offset_commit(
+    /// OffsetCommit. `None` if it is answered.
+    pub fn prepare_offset_commit(
         &mut self,
         cx: &mut Cx<'_>,
         to: ReplyTo,
         request: &OffsetCommitRequest,
-        append: impl FnOnce(&mut Env<'_>, RecordBatch) -> Result<RecordBatch, ErrorCode>,
-    ) {
+    ) -> Option<PreparedCommit> {
         let partitions = validate(cx, request.group, &request.offsets);
         let reply = CommitReply { is_transactional: false, version: request.version, partitions };
-        if reply.partitions.iter().all(|(_, outcome)| !outcome.is_none()) {
-            cx.actions.push(Action::Reply { to, response: reply.into_response() });
-            return;
-        }
-        let refused = check_member(cx, request.member, request.version);
-        let records = records(cx, request.group, &request.offsets, &reply.partitions);
-        let batch = offsets_batch(cx, None, records);
-        self.commit(cx, to, request.group, reply, refused, batch, append);
+        let checked = self
+            .check_active(Self::partition_of(cx.names, cx.metadata, request.group))
+            .and_then(|()| check_member(cx, request.member, request.version));
+        prepare(cx, to, request.group, reply, checked, None, &request.offsets)
     }
 
-    /// Steps 5 to 8 of G-OFF: ownership, group, append, wait for the high watermark.
-    #[allow(clippy::too_many_arguments, reason = "the two commits share everything but these")]
-    fn commit(
+    /// The broker has appended a prepared commit, at the batch's base offset, or could not. The
+    /// answer waits for the high watermark (step 8 of G-OFF).
+    pub fn finish_commit(
         &mut self,
         cx: &mut Cx<'_>,
-        to: ReplyTo,
-        group: GroupId,
-        reply: CommitReply,
-        refused: Result<(), ErrorCode>,
-        batch: RecordBatch,
-        append: impl FnOnce(&mut Env<'_>, RecordBatch) -> Result<RecordBatch, ErrorCode>,
+        prepared: PreparedCommit,
+        appended: Result<i64, ErrorCode>,
     ) {
-        let partition = Self::partition_of(cx.names, cx.metadata, group);
-        let checked = self.check_active(partition).and(refused);
-        let appended = checked.and_then(|()| append(&mut cx.env, batch));
-        match appended {
-            Ok(batch) => {
-                let shard = self.shards.get_mut(&partition).expect("checked to be active");
+        let PreparedCommit { partition, mut batch, to, reply } = prepared;
+        match (appended, self.shards.get_mut(&partition)) {
+            (Ok(base_offset), Some(shard)) => {
+                batch.base_offset = base_offset;
                 shard.replay(&mut cx.env, batch);
                 let deadline = cx.env.now + cx.config.offsets_commit_timeout;
-                let end = shard.end;
-                shard.waiting.push_back((end, deadline, Waiting::Commit { to, reply }));
+                shard.waiting.push_back((shard.end, deadline, Waiting::Commit { to, reply }));
                 self.arm(cx);
             }
-            Err(error) => {
+            (appended, _) => {
+                let error = appended.err().unwrap_or(ErrorCode::NotCoordinator);
                 let response = reply.failing(error).into_response();
                 cx.actions.push(Action::Reply { to, response });
             }
@@ -342,6 +344,29 @@ impl GroupCoordinator {
             cx.actions.push(refuse(waiting, ErrorCode::NotLeaderOrFollower));
         }
     }
+}
+
+/// Builds the batch of a commit, or answers it.
+fn prepare(
+    cx: &mut Cx<'_>,
+    to: ReplyTo,
+    group: GroupId,
+    reply: CommitReply,
+    checked: Result<(), ErrorCode>,
+    producer: Option<(ProducerId, ProducerEpoch)>,
+    offsets: &[CommittableOffset],
+) -> Option<PreparedCommit> {
+    let reply = match checked {
+        Ok(()) => reply,
+        Err(error) => reply.failing(error),
+    };
+    let records = records(cx, group, offsets, &reply.partitions);
+    if records.is_empty() {
+        cx.actions.push(Action::Reply { to, response: reply.into_response() });
+        return None;
+    }
+    let partition = GroupCoordinator::partition_of(cx.names, cx.metadata, group);
+    Some(PreparedCommit { partition, batch: offsets_batch(cx, producer, records), to, reply })
 }
 
 fn refuse(waiting: Waiting, error: ErrorCode) -> Action {

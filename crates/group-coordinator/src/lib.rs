@@ -14,6 +14,6 @@ mod error_mapping;
 mod offset_metadata_manager;
 mod shard;
 
-pub use coordinator::{Action, Cx, GroupCoordinator, GroupTimer, ReplyTo};
+pub use coordinator::{Action, Cx, GroupCoordinator, GroupTimer, PreparedCommit, ReplyTo};
 pub use error_mapping::{marker_error, txn_offset_commit_error};
 pub use offset_metadata_manager::{OffsetMetadataManager, StoredOffset};

@@ -9,7 +9,9 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use eosim_actor::RequestToken;
+use eosim_storage::VerificationGuard;
 use eosim_transaction_coordinator::AppendId;
+use eosim_types::record::RecordBatch;
 use eosim_types::{ErrorCode, Instant, TopicPartition, rule};
 
 use crate::add_partitions_to_txn_manager::{AddPartitionsToTxnManager, VerificationId};
@@ -33,6 +35,7 @@ mod replica_alter_partition;
 mod replica_fetcher;
 mod replica_fetcher_response;
 pub(crate) mod roles;
+pub(crate) mod transactional_offsets;
 mod verification;
 mod write_txn_markers;
 
@@ -40,6 +43,7 @@ use delayed_operation::{Purgatory, expired};
 use maintenance::MaintenanceSchedule;
 use partition::Partition;
 use replica_fetcher::ReplicaFetcher;
+use transactional_offsets::{PendingOffsetCommit, VerifiedOffsetCommit};
 use verification::PendingProduce;
 use write_txn_markers::MarkerRequest;
 
@@ -52,10 +56,15 @@ pub(crate) struct ReplicaManager {
     pub(crate) add_partitions_to_txn_manager: AddPartitionsToTxnManager,
     /// Appends of the transaction coordinator that have ended, oldest first.
     pub(crate) finished_appends: Vec<(AppendId, ErrorCode)>,
+    /// Offset commits whose verification is over, oldest first.
+    pub(crate) verified_commits: Vec<VerifiedOffsetCommit>,
+    /// Markers written to offsets partitions of which the group coordinator has not heard.
+    pub(crate) offset_markers: Vec<(i32, RecordBatch)>,
     /// Partitions that have changed in this step.
     action_queue: VecDeque<TopicPartition>,
     purgatory: Purgatory,
     verifications: BTreeMap<VerificationId, PendingProduce>,
+    offset_verifications: BTreeMap<VerificationId, (PendingOffsetCommit, VerificationGuard)>,
     next_verification: u64,
     marker_requests: BTreeMap<RequestToken, MarkerRequest>,
     fetchers: BTreeMap<eosim_types::BrokerId, ReplicaFetcher>,

@@ -11,7 +11,10 @@ use eosim_storage::VerificationGuard;
 use eosim_types::message::AddPartitionsToTxnTransaction;
 use eosim_types::record::RecordBatch;
 use eosim_types::version::TransactionSupportedOperation;
-use eosim_types::{Duration, ErrorCode, Instant, TopicPartition, TransactionalId, rule};
+use eosim_types::{
+    Duration, ErrorCode, Instant, ProducerEpoch, ProducerId, Sequence, TopicPartition,
+    TransactionalId, rule,
+};
 
 use super::ReplicaManager;
 use crate::add_partitions_to_txn_manager::{Refused, VerificationId};
@@ -80,8 +83,7 @@ impl ReplicaManager {
             return self.append_produce(io, pending);
         };
         rule!(io.env, "L-VER-5");
-        self.next_verification += 1;
-        let id = VerificationId(self.next_verification);
+        let id = self.next_verification_id();
         let operation = pending.operation;
         self.verifications.insert(id, pending);
         let manager = &mut self.add_partitions_to_txn_manager;
@@ -99,18 +101,28 @@ impl ReplicaManager {
                 continue;
             }
             (partition.error, partition.guard) = (None, None);
-            match self.start_guard(io, partition.tp, batch, supports_epoch_bump) {
+            let producer = (batch.producer_id, batch.producer_epoch);
+            let (tp, sequence) = (partition.tp, batch.base_sequence);
+            match self.start_guard(io, tp, producer, sequence, supports_epoch_bump) {
                 Ok(guard) => partition.guard = guard,
                 Err(error) => partition.error = Some(error),
             }
         }
     }
 
-    fn start_guard(
+    /// A new name for a question to the coordinator.
+    pub(super) fn next_verification_id(&mut self) -> VerificationId {
+        self.next_verification += 1;
+        VerificationId(self.next_verification)
+    }
+
+    /// `None` if there is nothing to ask the coordinator.
+    pub(super) fn start_guard(
         &mut self,
         io: &mut Io<'_>,
         tp: TopicPartition,
-        batch: &RecordBatch,
+        (producer_id, producer_epoch): (ProducerId, ProducerEpoch),
+        base_sequence: Sequence,
         supports_epoch_bump: bool,
     ) -> Result<Option<VerificationGuard>, ErrorCode> {
         rule!(io.env, "L-VER-3");
@@ -118,9 +130,9 @@ impl ReplicaManager {
         partition.leadership()?;
         let guard = partition.log.maybe_start_transaction_verification(
             &mut io.env,
-            batch.producer_id,
-            batch.base_sequence,
-            batch.producer_epoch,
+            producer_id,
+            base_sequence,
+            producer_epoch,
             supports_epoch_bump,
         )?;
         Ok((guard != VerificationGuard::SENTINEL).then_some(guard))
@@ -137,7 +149,9 @@ impl ReplicaManager {
     }
 
     fn on_verified(&mut self, io: &mut Io<'_>, id: VerificationId, refused: &Refused) {
-        let Some(mut pending) = self.verifications.remove(&id) else { return };
+        let Some(mut pending) = self.verifications.remove(&id) else {
+            return self.on_offsets_verified(io, id, refused);
+        };
         if let Some(retry_at) = retry_time(io, &pending, refused) {
             rule!(io.env, "L-VER-8");
             pending.retry_at = Some(retry_at);

@@ -7,11 +7,12 @@
 use alloc::vec::Vec;
 
 use eosim_actor::RequestToken;
+use eosim_group_coordinator::{GroupCoordinator, marker_error};
 use eosim_storage::{AppendOrigin, VerificationGuard, end_transaction_marker};
 use eosim_types::message::{
     PerPartition, WritableTxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse,
 };
-use eosim_types::record::EndTransactionMarker;
+use eosim_types::record::{EndTransactionMarker, RecordBatch};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{ErrorCode, ProducerEpoch, ProducerId, Topic, TopicPartition, rule};
 
@@ -62,6 +63,7 @@ impl ReplicaManager {
         io: &mut Io<'_>,
         token: RequestToken,
         request: WriteTxnMarkersRequest,
+        groups: &GroupCoordinator,
     ) {
         rule!(io.env, "L-WTM-1");
         if request.markers.is_empty() {
@@ -79,11 +81,17 @@ impl ReplicaManager {
             if request.version < 2 {
                 marker.transaction_version = TransactionVersion::Tv0;
             }
-            self.write_marker(io, token, &marker);
+            self.write_marker(io, token, &marker, groups);
         }
     }
 
-    fn write_marker(&mut self, io: &mut Io<'_>, token: RequestToken, marker: &WritableTxnMarker) {
+    fn write_marker(
+        &mut self,
+        io: &mut Io<'_>,
+        token: RequestToken,
+        marker: &WritableTxnMarker,
+        groups: &GroupCoordinator,
+    ) {
         let producer_id = marker.producer_id;
         let hosted = |tp: &TopicPartition| self.partitions.contains_key(tp);
         let (hosted, missing): (Vec<_>, Vec<_>) =
@@ -95,7 +103,7 @@ impl ReplicaManager {
             self.merge_marker_errors(token, producer_id, unknown);
         }
         rule!(io.env, "L-WTM-4");
-        let append = |tp| (tp, self.append_marker(io, tp, marker));
+        let append = |tp| (tp, self.append_marker(io, tp, marker, groups));
         let results: Vec<(TopicPartition, AppendResult)> = hosted.into_iter().map(append).collect();
         let appender = Appender::Markers { request: token, producer_id };
         let timeout = io.spec.config.request_timeout;
@@ -107,7 +115,13 @@ impl ReplicaManager {
         io: &mut Io<'_>,
         tp: TopicPartition,
         marker: &WritableTxnMarker,
+        groups: &GroupCoordinator,
     ) -> AppendResult {
+        let is_offsets = tp.topic == Topic::CONSUMER_OFFSETS;
+        if is_offsets && let Err(error) = groups.check_active(tp.partition) {
+            rule!(io.env, "G-MARK-1");
+            return Err(marker_error(error).into());
+        }
         let end = EndTransactionMarker {
             result: marker.transaction_result,
             coordinator_epoch: marker.coordinator_epoch,
@@ -115,7 +129,7 @@ impl ReplicaManager {
         let (producer_id, producer_epoch) = (marker.producer_id, marker.producer_epoch);
         let batch = end_transaction_marker(&mut io.env, producer_id, producer_epoch, end);
         // L-WTM-5: the group coordinator writes with acks=1.
-        let acks = if tp.topic == Topic::CONSUMER_OFFSETS { 1 } else { -1 };
+        let acks = if is_offsets { 1 } else { -1 };
         let options = AppendOptions {
             origin: AppendOrigin::Coordinator,
             acks,
@@ -123,7 +137,12 @@ impl ReplicaManager {
             verification_guard: VerificationGuard::SENTINEL,
             transaction_version: Some(marker.transaction_version),
         };
-        self.append_to_local_log(io, tp, batch, options)
+        let appended = self.append_to_local_log(io, tp, batch.clone(), options)?;
+        if is_offsets {
+            let batch = RecordBatch { base_offset: appended.first_offset, ..batch };
+            self.offset_markers.push((tp.partition, batch));
+        }
+        Ok(appended)
     }
 
     fn merge_marker_errors(

@@ -141,8 +141,9 @@ fn batch(batch: &RecordBatch, names: &Names) -> Value {
 
 fn transaction(response: &DescribeTransactionsResponse, names: &Names) -> Value {
     let Some(t) = &response.transaction else { return error(response.error) };
-    let mut partitions: Vec<String> = t.partitions.iter().map(|tp| names.partition(*tp)).collect();
+    let mut partitions: Vec<String> = t.partitions.iter().map(|tp| member(*tp, names)).collect();
     partitions.sort();
+    partitions.dedup();
     json!({
         "error": response.error.name(),
         "state": t.state.name(),
@@ -151,6 +152,11 @@ fn transaction(response: &DescribeTransactionsResponse, names: &Names) -> Value 
         "timeout_ms": t.transaction_timeout_ms,
         "partitions": partitions,
     })
+}
+
+/// A partition of a transaction; of Kafka's own topics the recordings keep the name alone.
+fn member(tp: TopicPartition, names: &Names) -> String {
+    if tp.topic.is_internal() { names.topic(tp.topic).to_string() } else { names.partition(tp) }
 }
 
 /// An answer to DescribeProducers.
