@@ -67,12 +67,14 @@ fn w_09_several_in_flight_are_retried_in_order_one_at_a_time_p_acc_4_p_acc_7() {
     let fourth = h.send(0);
     h.answer_produce(0, E::OutOfOrderSequenceNumber);
     h.answer_produce(0, E::OutOfOrderSequenceNumber);
-    for sequence in 0..3 {
+    for sequence in 0..2 {
         h.sleep(100);
         assert_eq!(h.on_wire(), [format!("t-0 e0 s{sequence}+1")]);
         h.answer_produce(0, E::None);
     }
-    assert_eq!(h.on_wire(), ["t-0 e0 s3+1"]);
+    // The last one that is retried holds nothing back that has no sequence yet (P-ACC-6).
+    assert_eq!(h.on_wire(), ["t-0 e0 s2+1", "t-0 e0 s3+1"]);
+    h.answer_produce(0, E::None);
     h.answer_produce(0, E::None);
     assert!(calls.iter().chain([&fourth]).all(|call| h.failure(*call).is_none()));
     assert_eq!((h.epoch(), h.numbering(0)), (0, (4, 3, 3, 0)));
@@ -170,22 +172,40 @@ fn w_14_w_15_a_late_first_batch_leaves_the_last_acknowledged_alone_p_seq_1() {
     }
 }
 
+/// Two batches, the first of which expired in retry while the second is on the wire again, and a
+/// third one behind them.
+fn first_expired_in_retry() -> (Harness, [eosim_clients::producer::CallId; 3]) {
+    let mut h = Harness::idempotent(&config(), 0);
+    let first = h.send(0);
+    h.sleep(200);
+    let second = h.send(0);
+    h.answer_produce(0, E::RequestTimedOut);
+    h.sleep(1_200);
+    let third = h.send(0);
+    h.sleep(101);
+    assert_eq!(h.failure(first), Some(E::RequestTimedOut));
+    assert_eq!(h.manager().unresolved, [(harness::t(0), 1)]);
+    assert_eq!(h.on_wire(), ["t-0 e0 s0+1", "t-0 e0 s1+1"]);
+    (h, [first, second, third])
+}
+
 #[test]
-fn w_16_w_17_an_unresolved_partition_waits_for_the_batches_behind_p_seq_6() {
-    for second in [E::None, E::OutOfOrderSequenceNumber] {
-        let (mut h, calls) = in_flight(0, 2);
-        h.answer_produce(0, E::RequestTimedOut);
-        h.sleep(1_000);
-        h.disconnect(1);
-        h.sleep(499);
-        assert!(!h.is_complete(calls[0]));
-        let third = h.send(0);
-        // The second batch was sent a little later, so that it is still alive.
-        let expired = h.sleep(1);
-        let () = expired;
-        assert_eq!(h.failure(calls[0]), Some(E::RequestTimedOut), "{second}");
-        let _ = third;
-    }
+fn w_16_the_success_of_the_batch_behind_resolves_the_partition_p_seq_6() {
+    let (mut h, [_, second, _]) = first_expired_in_retry();
+    h.answer_produce(1, E::None);
+    assert_eq!(h.failure(second), None);
+    assert!(h.manager().unresolved.is_empty());
+    assert_eq!((h.epoch(), h.on_wire()[1].as_str()), (0, "t-0 e0 s2+1"));
+}
+
+#[test]
+fn w_17_the_failure_of_the_batch_behind_bumps_the_epoch_p_seq_4() {
+    let (mut h, _) = first_expired_in_retry();
+    h.answer_produce(1, E::OutOfOrderSequenceNumber);
+    assert!(h.manager().unresolved.is_empty());
+    assert_eq!((h.epoch(), h.numbering(0).0), (1, 1));
+    h.sleep(100);
+    assert_eq!(h.on_wire()[1..], ["t-0 e1 s0+1", "t-0 e1 s1+1"]);
 }
 
 #[test]
@@ -263,17 +283,18 @@ fn a_retried_batch_gets_new_numbers_only_with_the_switch_on() {
 
 #[test]
 fn a_batch_that_is_too_large_is_split_and_keeps_its_numbers_p_acc_8() {
-    let config = ProducerConfig { batch_size: 100, ..config() };
-    let mut h = Harness::idempotent(&config, 0);
-    let block = h.send(1);
-    let calls: Vec<_> = (0..2).map(|_| h.send_only(0)).collect();
+    let mut h = Harness::idempotent(&config(), 0);
+    let calls = [h.send_only(0), h.send_only(0)];
     h.run();
-    assert_eq!(h.on_wire()[1], "t-0 e0 s0+2");
-    h.answer_produce(1, E::MessageTooLarge);
-    assert_eq!(h.numbering(0), (2, -1, -1, 2));
-    h.answer_produce(0, E::None);
-    assert_eq!(h.failure(block), None);
-    let _ = calls;
+    h.answer_produce(0, E::MessageTooLarge);
+    assert_eq!(h.on_wire(), ["t-0 e0 s0+2"], "one part: it was no larger than batch.size");
+    h.answer_produce(0, E::MessageTooLarge);
+    for sequence in 0..2 {
+        assert_eq!(h.on_wire(), [format!("t-0 e0 s{sequence}+1")]);
+        h.answer_produce(0, E::None);
+    }
+    assert!(calls.iter().all(|call| h.failure(*call).is_none()));
+    assert_eq!(h.numbering(0), (2, 1, 1, 0));
 }
 
 #[test]
@@ -303,4 +324,20 @@ fn linger_holds_a_batch_back_until_it_is_over_or_the_batch_is_full_p_acc_1() {
     h.send(0);
     h.call(eosim_clients::producer::Call::Flush);
     assert_eq!(h.on_wire().len(), 2);
+}
+
+#[test]
+fn w_02_an_exhausted_epoch_gets_a_new_id_and_batches_are_not_sent_without_one_p_seq_10() {
+    let released = eosim_types::DefectSet::as_released();
+    for (defects, resent) in [(released, "t-0 e-1 s0+1"), (Default::default(), "")] {
+        let mut h = Harness::idempotent(&config(), i16::MAX);
+        h.defects = defects;
+        h.send(0);
+        h.answer_produce(0, E::OutOfOrderSequenceNumber);
+        assert_eq!(h.on_wire(), ["InitProducerId(-1, -1)"]);
+        h.answer_init(0, E::None, 13132, 0);
+        h.sleep(100);
+        let expected = if resent.is_empty() { "t-0 e0 s0+1" } else { resent };
+        assert_eq!(h.on_wire(), [expected]);
+    }
 }

@@ -20,7 +20,7 @@ use eosim_types::message::{
 };
 use eosim_types::metadata::{BrokerMetadata, MetadataImage, PartitionMetadata};
 use eosim_types::observation::Observed;
-use eosim_types::record::Record;
+use eosim_types::record::{Record, RecordBatch};
 use eosim_types::version::{KafkaVersion, TransactionVersion};
 use eosim_types::{
     ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode, Instant, LeaderEpoch, Marks,
@@ -28,12 +28,12 @@ use eosim_types::{
 };
 
 /// Partition `n` of the topic.
-pub fn t(n: i32) -> TopicPartition {
+pub(crate) fn t(n: i32) -> TopicPartition {
     TopicPartition::new(Topic(2), n)
 }
 
 /// The cluster's metadata: `partitions` partitions, all led by broker 1 in `leader_epoch`.
-pub fn image(version: u64, partitions: i32, tv: TransactionVersion) -> Arc<MetadataImage> {
+pub(crate) fn image(version: u64, partitions: i32, tv: TransactionVersion) -> Arc<MetadataImage> {
     let broker = BrokerMetadata { broker_epoch: 1, fenced: false, in_controlled_shutdown: false };
     let partition = PartitionMetadata {
         replicas: vec![BrokerId(1)],
@@ -53,33 +53,35 @@ pub fn image(version: u64, partitions: i32, tv: TransactionVersion) -> Arc<Metad
 
 /// A request that went out.
 #[derive(Clone, Debug)]
-pub struct Sent {
-    pub to: ActorId,
-    pub correlation: Correlation,
-    pub request: Request,
+pub(crate) struct Sent {
+    pub(crate) to: ActorId,
+    pub(crate) correlation: Correlation,
+    pub(crate) request: Request,
 }
 
 /// The producer, its clock and the wire.
-pub struct Harness {
-    pub producer: Producer,
-    pub now: Instant,
-    pub defects: DefectSet,
-    pub image: Arc<MetadataImage>,
-    pub marks: Marks,
+pub(crate) struct Harness {
+    pub(crate) producer: Producer,
+    pub(crate) now: Instant,
+    pub(crate) defects: DefectSet,
+    pub(crate) image: Arc<MetadataImage>,
+    pub(crate) marks: Marks,
     /// Unanswered requests in the order in which they went out.
-    pub wire: Vec<Sent>,
+    pub(crate) wire: Vec<Sent>,
     /// Everything that ever went out, metadata apart, as short text.
-    pub log: Vec<String>,
-    pub returned: BTreeMap<CallId, Result<(), Exception>>,
-    pub records: BTreeMap<CallId, RecordOutcome>,
+    pub(crate) log: Vec<String>,
+    /// Every batch that ever went out, in order.
+    pub(crate) produced: Vec<(TopicPartition, RecordBatch)>,
+    pub(crate) returned: BTreeMap<CallId, Result<(), Exception>>,
+    pub(crate) records: BTreeMap<CallId, RecordOutcome>,
     /// A record's future that completed twice.
-    pub completed_twice: Vec<CallId>,
-    pub next_offset: i64,
+    pub(crate) completed_twice: Vec<CallId>,
+    pub(crate) next_offset: i64,
     values: u64,
 }
 
 /// Short waits, no linger, constant backoff of 100 ms.
-pub fn config() -> ProducerConfig {
+pub(crate) fn config() -> ProducerConfig {
     ProducerConfig {
         linger: Duration::ZERO,
         retry_backoff_max: Duration::from_millis(100),
@@ -91,7 +93,7 @@ pub fn config() -> ProducerConfig {
 }
 
 impl Harness {
-    pub fn new(config: &ProducerConfig, transactional_id: Option<u16>) -> Self {
+    pub(crate) fn new(config: &ProducerConfig, transactional_id: Option<u16>) -> Self {
         let id = transactional_id.map(TransactionalId);
         let brokers = [BrokerId(1), BrokerId(2)];
         let mut harness = Self {
@@ -102,6 +104,7 @@ impl Harness {
             marks: Marks::new(),
             wire: vec![],
             log: vec![],
+            produced: vec![],
             returned: BTreeMap::new(),
             records: BTreeMap::new(),
             completed_twice: vec![],
@@ -113,14 +116,14 @@ impl Harness {
     }
 
     /// An idempotent producer that has id 13131 at `producer_epoch`.
-    pub fn idempotent(config: &ProducerConfig, producer_epoch: i16) -> Self {
+    pub(crate) fn idempotent(config: &ProducerConfig, producer_epoch: i16) -> Self {
         let mut harness = Self::new(config, None);
         harness.answer_init(0, ErrorCode::None, 13131, producer_epoch);
         harness
     }
 
     /// A transactional producer after `initTransactions()`, with id 13131 at epoch 1.
-    pub fn transactional(config: &ProducerConfig) -> Self {
+    pub(crate) fn transactional(config: &ProducerConfig) -> Self {
         let mut harness = Self::new(config, Some(1));
         let init = harness.call(Call::InitTransactions);
         harness.sleep(100);
@@ -156,11 +159,14 @@ impl Harness {
     }
 
     /// Runs until the producer waits; answers Metadata and FindCoordinator on the way.
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         let mut logged = self.wire.len();
         loop {
             let progress = self.with_cx(|producer, cx, out| producer.turn(cx, out));
             for sent in &self.wire[logged.min(self.wire.len())..] {
+                if let Request::Produce(request) = &sent.request {
+                    self.produced.extend(request.partitions.iter().cloned());
+                }
                 if !matches!(sent.request, Request::Metadata(_)) {
                     self.log.push(describe(&sent.request));
                 }
@@ -210,33 +216,33 @@ impl Harness {
     }
 
     /// Makes a call and runs.
-    pub fn call(&mut self, call: Call) -> CallId {
+    pub(crate) fn call(&mut self, call: Call) -> CallId {
         let id = self.call_only(call);
         self.run();
         id
     }
 
     /// Makes a call; the sender does not run.
-    pub fn call_only(&mut self, call: Call) -> CallId {
+    pub(crate) fn call_only(&mut self, call: Call) -> CallId {
         self.with_cx(|producer, cx, _| producer.call(call, cx))
     }
 
     /// `send()` of one small record, and run.
-    pub fn send(&mut self, partition: i32) -> CallId {
+    pub(crate) fn send(&mut self, partition: i32) -> CallId {
         let id = self.send_only(partition);
         self.run();
         id
     }
 
     /// `send()` of one small record; the sender does not run.
-    pub fn send_only(&mut self, partition: i32) -> CallId {
+    pub(crate) fn send_only(&mut self, partition: i32) -> CallId {
         self.values += 1;
         let record = Record { value: Value(self.values), key: None, value_bytes: 8 };
         self.call_only(Call::Send { partition: t(partition), record })
     }
 
     /// Lets `millis` pass, with a run at every instant at which the producer goes on.
-    pub fn sleep(&mut self, millis: u64) {
+    pub(crate) fn sleep(&mut self, millis: u64) {
         let until = self.now + Duration::from_millis(millis);
         loop {
             self.run();
@@ -258,22 +264,27 @@ impl Harness {
     }
 
     /// Hands an answer over without letting the producer run.
-    pub fn hand(&mut self, sent: &Sent, response: impl Into<Response>) {
+    pub(crate) fn hand(&mut self, sent: &Sent, response: impl Into<Response>) {
         self.producer.arrived(sent.correlation, Some(response.into()));
     }
 
     /// Takes the `index`-th Produce off the wire.
-    pub fn take_produce(&mut self, index: usize) -> Sent {
+    pub(crate) fn take_produce(&mut self, index: usize) -> Sent {
         self.take(index, |request| matches!(request, Request::Produce(_)))
     }
 
     /// Answers the `index`-th Produce on the wire: `error` for every partition of it.
-    pub fn answer_produce(&mut self, index: usize, error: ErrorCode) {
+    pub(crate) fn answer_produce(&mut self, index: usize, error: ErrorCode) {
         self.answer_produce_with(index, error, if error.is_none() { 0 } else { -1 });
     }
 
     /// The same with a log start offset.
-    pub fn answer_produce_with(&mut self, index: usize, error: ErrorCode, log_start_offset: i64) {
+    pub(crate) fn answer_produce_with(
+        &mut self,
+        index: usize,
+        error: ErrorCode,
+        log_start_offset: i64,
+    ) {
         let sent = self.take_produce(index);
         let Request::Produce(request) = &sent.request else { unreachable!() };
         let mut partitions = vec![];
@@ -295,7 +306,13 @@ impl Harness {
     }
 
     /// Answers the `index`-th InitProducerId on the wire.
-    pub fn answer_init(&mut self, index: usize, error: ErrorCode, id: i64, producer_epoch: i16) {
+    pub(crate) fn answer_init(
+        &mut self,
+        index: usize,
+        error: ErrorCode,
+        id: i64,
+        producer_epoch: i16,
+    ) {
         let sent = self.take(index, |request| matches!(request, Request::InitProducerId(_)));
         let (producer_id, producer_epoch) = (ProducerId(id), ProducerEpoch(producer_epoch));
         self.hand(&sent, InitProducerIdResponse { error, producer_id, producer_epoch });
@@ -303,7 +320,7 @@ impl Harness {
     }
 
     /// Answers EndTxn as a coordinator of its version does: version 5 with the next epoch.
-    pub fn answer_end_txn(&mut self, error: ErrorCode) {
+    pub(crate) fn answer_end_txn(&mut self, error: ErrorCode) {
         let sent = self.take(0, |request| matches!(request, Request::EndTxn(_)));
         let Request::EndTxn(request) = &sent.request else { unreachable!() };
         let bumps = request.version >= 5 && error.is_none();
@@ -317,7 +334,7 @@ impl Harness {
     }
 
     /// Answers AddPartitionsToTxn with one error per partition.
-    pub fn answer_add_partitions(&mut self, errors: &[ErrorCode]) {
+    pub(crate) fn answer_add_partitions(&mut self, errors: &[ErrorCode]) {
         let sent = self.take(0, |request| matches!(request, Request::AddPartitionsToTxn(_)));
         let Request::AddPartitionsToTxn(request) = &sent.request else { unreachable!() };
         let partitions = request.transactions[0].partitions.iter().copied();
@@ -328,7 +345,7 @@ impl Harness {
     }
 
     /// Breaks the connection to broker `id`.
-    pub fn disconnect(&mut self, id: u16) {
+    pub(crate) fn disconnect(&mut self, id: u16) {
         let broken: Vec<_> = self.wire.extract_if(.., |sent| sent.to == ActorId(id)).collect();
         for sent in broken {
             self.producer.arrived(sent.correlation, None);
@@ -337,54 +354,54 @@ impl Harness {
     }
 
     /// What is on the wire, in short.
-    pub fn on_wire(&self) -> Vec<String> {
+    pub(crate) fn on_wire(&self) -> Vec<String> {
         self.wire.iter().map(|sent| describe(&sent.request)).collect()
     }
 
-    pub fn manager(&self) -> TransactionManagerDescription {
+    pub(crate) fn manager(&self) -> TransactionManagerDescription {
         self.producer.describe().expect("an idempotent producer")
     }
 
     /// Next sequence, last acknowledged sequence and offset, batches in flight, of partition `n`.
-    pub fn numbering(&self, n: i32) -> (i32, i32, i64, usize) {
+    pub(crate) fn numbering(&self, n: i32) -> (i32, i32, i64, usize) {
         let manager = self.manager();
         let found = manager.partitions.iter().find(|(partition, _)| *partition == t(n));
         let (_, entry) = found.expect("the partition has an entry");
         (entry.next_sequence, entry.last_acked_sequence, entry.last_acked_offset, entry.in_flight)
     }
 
-    pub fn epoch(&self) -> i16 {
+    pub(crate) fn epoch(&self) -> i16 {
         self.producer.producer_id_and_epoch().producer_epoch.0
     }
 
-    pub fn id_and_epoch(&self) -> (i64, i16) {
+    pub(crate) fn id_and_epoch(&self) -> (i64, i16) {
         let ProducerIdAndEpoch { producer_id, producer_epoch } =
             self.producer.producer_id_and_epoch();
         (producer_id.0, producer_epoch.0)
     }
 
-    pub fn state(&self) -> &'static str {
+    pub(crate) fn state(&self) -> &'static str {
         self.producer.state().expect("an idempotent producer").name()
     }
 
     /// The error of a call that threw.
-    pub fn thrown(&self, call: CallId) -> Exception {
+    pub(crate) fn thrown(&self, call: CallId) -> Exception {
         self.returned[&call].clone().expect_err("the call threw")
     }
 
     /// The error of a record's future, `None` for success.
-    pub fn failure(&self, call: CallId) -> Option<ErrorCode> {
+    pub(crate) fn failure(&self, call: CallId) -> Option<ErrorCode> {
         self.records[&call].result.as_ref().err().map(Exception::error_code)
     }
 
     /// Is the record's future complete?
-    pub fn is_complete(&self, call: CallId) -> bool {
+    pub(crate) fn is_complete(&self, call: CallId) -> bool {
         self.records.contains_key(&call)
     }
 }
 
 /// A request in short: `t-0 e1 s0+2` is a batch of two records with base sequence 0 at epoch 1.
-pub fn describe(request: &Request) -> String {
+pub(crate) fn describe(request: &Request) -> String {
     match request {
         Request::Produce(request) => {
             let batches = request.partitions.iter().map(|(tp, batch)| {

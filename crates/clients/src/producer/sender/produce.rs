@@ -45,12 +45,18 @@ impl Sender {
                 }
             }
         }
-        self.expire_batches(cx);
+        let expired = self.expire_batches(cx);
         let sent = !requests.is_empty();
         for (node, batches) in requests {
             self.send_produce_request(node, batches, cx, out);
         }
-        let until = if sent { cx.now() } else { self.poll_end(until, held_back, cx.now()) };
+        let until = if sent {
+            cx.now()
+        } else if held_back && expired {
+            cx.now() + TICK
+        } else {
+            self.poll_end(until, held_back, cx.now())
+        };
         self.begin_poll(until, cx, out);
     }
 
@@ -83,8 +89,8 @@ impl Sender {
         until.min(expiry).min(timeout).max(now + TICK)
     }
 
-    /// P-SND-9: after the drain and before the requests leave.
-    fn expire_batches(&mut self, cx: &mut Cx<'_>) {
+    /// P-SND-9: after the drain and before the requests leave. `true` if any batch expired.
+    fn expire_batches(&mut self, cx: &mut Cx<'_>) -> bool {
         let mut expired = Vec::new();
         self.accumulator.expired_batches(&mut cx.env, &mut expired);
         let timeout = self.accumulator.delivery_timeout();
@@ -98,6 +104,7 @@ impl Sender {
                 expired.push(id);
             }
         }
+        let any = !expired.is_empty();
         for id in expired {
             rule!(cx.env, "P-SND-9");
             let retry = self.accumulator.batches[id].retry;
@@ -108,6 +115,7 @@ impl Sender {
             }
             self.fail_batch(id, &Exception::timeout(), false, cx);
         }
+        any
     }
 
     /// One request for one node (P-SND-7).

@@ -1,0 +1,334 @@
+//! Worked cases of the consumer: what a read of a log delivers.
+
+mod harness;
+
+use std::sync::Arc;
+
+use IsolationLevel::{ReadCommitted, ReadUncommitted};
+use eosim_actor::{Correlation, Cx, Effect, Out, Quiet};
+use eosim_clients::consumer::{Consumer, ConsumerOutcome, PolledPartition};
+use eosim_types::config::ConsumerConfig;
+use eosim_types::message::{
+    FetchPartitionResponse, FetchResponse, IsolationLevel, ListOffsetsResponse, Message,
+    MetadataResponse, Request, Response,
+};
+use eosim_types::observation::Observed;
+use eosim_types::record::{
+    AbortedTxn, EndTransactionMarker, Payload, Record, RecordBatch, TransactionResult,
+};
+use eosim_types::version::{KafkaVersion, TransactionVersion};
+use eosim_types::{
+    ActorId, BrokerId, CoordinatorEpoch, DefectSet, Duration, Env, ErrorCode, Instant, LeaderEpoch,
+    Marks, ProducerEpoch, ProducerId, Sequence, Value,
+};
+use harness::{image, t};
+
+/// A batch `base..=last` of producer `id`; `transactional` or not.
+fn batch(id: i64, base: i64, last: i64, is_transactional: bool, payload: Payload) -> RecordBatch {
+    RecordBatch {
+        base_offset: base,
+        last_offset_delta: i32::try_from(last - base).expect("short"),
+        partition_leader_epoch: LeaderEpoch(0),
+        is_transactional,
+        max_timestamp: 0,
+        producer_id: ProducerId(id),
+        producer_epoch: ProducerEpoch(0),
+        base_sequence: Sequence::NONE,
+        payload,
+    }
+}
+
+fn records(id: i64, base: i64, last: i64) -> RecordBatch {
+    let of = |offset: i64| Record {
+        value: Value(u64::try_from(offset).expect("not negative")),
+        key: None,
+        value_bytes: 2,
+    };
+    let records: Vec<_> = (base..=last).map(of).collect();
+    batch(id, base, last, id >= 0, Payload::Records(Arc::from(records)))
+}
+
+fn marker(id: i64, offset: i64, result: TransactionResult) -> RecordBatch {
+    let marker = EndTransactionMarker { result, coordinator_epoch: CoordinatorEpoch(0) };
+    batch(id, offset, offset, true, Payload::Control(marker))
+}
+
+fn abort(id: i64, offset: i64) -> RecordBatch {
+    marker(id, offset, TransactionResult::Abort)
+}
+
+fn commit(id: i64, offset: i64) -> RecordBatch {
+    marker(id, offset, TransactionResult::Commit)
+}
+
+fn empty(base: i64, last: i64) -> RecordBatch {
+    batch(-1, base, last, false, Payload::Records(Arc::from([])))
+}
+
+/// A consumer of partition 0 and its one broker.
+struct Reader {
+    consumer: Consumer,
+    now: Instant,
+    marks: Marks,
+    /// The request that was asked last.
+    last: Correlation,
+}
+
+impl Reader {
+    fn new(isolation_level: IsolationLevel, max_poll_records: u32) -> Self {
+        let config =
+            ConsumerConfig { isolation_level, max_poll_records, ..ConsumerConfig::default() };
+        let consumer = Consumer::new(&config, &[t(0)], &[BrokerId(1)]);
+        let mut reader =
+            Self { consumer, now: Instant::START, marks: Marks::new(), last: Correlation(0) };
+        let request = reader.exchange(None);
+        assert!(matches!(request, Some(Request::ListOffsets(_))), "{request:?}");
+        reader
+    }
+
+    fn with_cx<T>(&mut self, f: impl FnOnce(&mut Consumer, &mut Cx<'_>) -> T) -> T {
+        let env = Env {
+            now: self.now,
+            clock_skew_ms: 0,
+            kafka: KafkaVersion::default(),
+            defects: DefectSet::NONE,
+            marks: &mut self.marks,
+        };
+        f(&mut self.consumer, &mut Cx { id: ActorId(9), env, choices: &mut Quiet })
+    }
+
+    /// Answers the open request, if an answer is given, and returns the next one; Metadata is
+    /// answered on the way.
+    fn exchange(&mut self, answer: Option<Response>) -> Option<Request> {
+        if let Some(answer) = answer {
+            self.consumer.arrived(self.last, Some(answer));
+        }
+        loop {
+            let mut out: Out<Message, Observed> = Out::new();
+            self.with_cx(|consumer, cx| consumer.advance(cx, &mut out));
+            let effect = out.drain().next()?;
+            let Effect::Send { correlation, message: Message::Request(request), .. } = effect
+            else {
+                panic!("{effect:?}");
+            };
+            if !matches!(request, Request::Metadata(_)) {
+                self.last = correlation;
+                return Some(request);
+            }
+            let image = image(1, 1, TransactionVersion::Tv2);
+            self.consumer.arrived(correlation, Some(MetadataResponse { image }.into()));
+        }
+    }
+
+    fn start_at(&mut self, offset: i64) -> Option<Request> {
+        let answer =
+            ListOffsetsResponse { partition: t(0), error: ErrorCode::None, timestamp: -1, offset };
+        let request = self.exchange(Some(answer.into()));
+        assert_eq!(
+            self.consumer.pop_outcome(),
+            Some(ConsumerOutcome::PositionSet { partition: t(0), offset })
+        );
+        request
+    }
+
+    fn fetched(&mut self, answer: FetchPartitionResponse) -> Option<Request> {
+        self.exchange(Some(FetchResponse { partitions: vec![answer] }.into()))
+    }
+
+    fn poll(&mut self) -> Vec<PolledPartition> {
+        let mut polled = vec![];
+        self.with_cx(|consumer, cx| consumer.poll(cx, &mut polled));
+        polled
+    }
+}
+
+fn answer(batches: Vec<RecordBatch>, aborted: &[(i64, i64)]) -> FetchPartitionResponse {
+    let entry = |&(id, first_offset): &(i64, i64)| AbortedTxn {
+        producer_id: ProducerId(id),
+        first_offset,
+        last_offset: -1,
+        last_stable_offset: -1,
+    };
+    FetchPartitionResponse {
+        partition: t(0),
+        error: ErrorCode::None,
+        high_watermark: 200,
+        last_stable_offset: 150,
+        log_start_offset: 0,
+        aborted_transactions: aborted.iter().map(entry).collect(),
+        diverging_epoch: None,
+        batches,
+    }
+}
+
+/// Reads `batches` from offset 0: the offsets delivered and the position after.
+fn read(
+    isolation_level: IsolationLevel,
+    batches: Vec<RecordBatch>,
+    aborted: &[(i64, i64)],
+) -> (Vec<i64>, i64) {
+    let mut reader = Reader::new(isolation_level, 500);
+    reader.start_at(0);
+    reader.fetched(answer(batches, aborted));
+    let polled = reader.poll();
+    let offsets = polled.iter().flat_map(|p| p.records.iter().map(|(offset, _)| *offset));
+    (offsets.collect(), reader.consumer.position(t(0)).expect("a position"))
+}
+
+#[test]
+fn what_a_read_delivers_k_filt_2_to_8_k_iso_4() {
+    let interleaved = || {
+        vec![
+            records(1, 0, 1),
+            records(2, 2, 2),
+            commit(1, 3),
+            records(2, 4, 4),
+            abort(2, 5),
+            records(1, 6, 6),
+            records(2, 7, 7),
+            records(1, 8, 8),
+            abort(1, 9),
+            commit(2, 10),
+        ]
+    };
+    let compacted = || {
+        vec![
+            records(3, 3, 4),
+            records(2, 15, 17),
+            records(1, 22, 23),
+            abort(2, 28),
+            records(3, 30, 32),
+            commit(3, 35),
+            records(1, 39, 40),
+        ]
+    };
+    let twice = || vec![records(1, 0, 1), abort(1, 2), abort(1, 3), records(1, 4, 5), commit(1, 6)];
+    let empty_control = || batch(1, 0, 0, true, Payload::EmptyControl);
+    type Case = (&'static str, IsolationLevel, Vec<RecordBatch>, Vec<(i64, i64)>, Vec<i64>, i64);
+    let cases: Vec<Case> = vec![
+        ("W-64", ReadCommitted, vec![records(1, 0, 1), abort(1, 2)], vec![(1, 0)], vec![], 3),
+        (
+            "W-64 uncommitted",
+            ReadUncommitted,
+            vec![records(1, 0, 1), abort(1, 2)],
+            vec![],
+            vec![0, 1],
+            3,
+        ),
+        ("W-65", ReadCommitted, interleaved(), vec![(2, 2), (1, 6)], vec![0, 1, 7], 11),
+        ("W-66", ReadCommitted, twice(), vec![(1, 0)], vec![4, 5], 7),
+        (
+            "W-67",
+            ReadCommitted,
+            vec![abort(1, 5), records(1, 6, 8), commit(1, 9)],
+            vec![(1, 0)],
+            vec![6, 7, 8],
+            10,
+        ),
+        ("W-68", ReadCommitted, compacted(), vec![(2, 6), (1, 0)], vec![3, 4, 30, 31, 32], 41),
+        ("W-69", ReadCommitted, vec![empty(37, 54)], vec![], vec![], 55),
+        ("W-70", ReadUncommitted, vec![records(1, 0, 0), abort(1, 1)], vec![], vec![0], 2),
+        (
+            "W-71",
+            ReadCommitted,
+            vec![empty_control(), records(1, 1, 2), commit(1, 3)],
+            vec![],
+            vec![1, 2],
+            4,
+        ),
+        ("W-74", ReadCommitted, vec![records(1, 0, 9), abort(1, 10)], vec![(1, 0)], vec![], 11),
+        (
+            "K-FILT-4",
+            ReadCommitted,
+            vec![batch(1, 0, 0, false, records(1, 0, 0).payload)],
+            vec![(1, 0)],
+            vec![0],
+            1,
+        ),
+        ("K-FILT-6", ReadCommitted, vec![], vec![], vec![], 0),
+    ];
+    for (name, isolation_level, batches, aborted, delivered, position) in cases {
+        assert_eq!(read(isolation_level, batches, &aborted), (delivered, position), "{name}");
+    }
+}
+
+#[test]
+fn w_72_a_poll_without_records_still_moves_the_position_k_pos_2() {
+    let mut reader = Reader::new(ReadCommitted, 500);
+    reader.start_at(0);
+    reader.fetched(answer(vec![records(1, 0, 19), abort(1, 20)], &[(1, 0)]));
+    let polled = reader.poll();
+    assert_eq!((polled[0].records.len(), polled[0].to, polled[0].bound), (0, 21, 150));
+    reader.exchange(None);
+    reader.fetched(answer(vec![records(1, 21, 40), commit(1, 41)], &[]));
+    let polled = reader.poll();
+    assert_eq!((polled[0].records.len(), polled[0].to), (20, 42));
+}
+
+#[test]
+fn delivery_is_cut_and_goes_on_without_a_fetch_k_filt_9() {
+    let mut reader = Reader::new(ReadCommitted, 2);
+    reader.start_at(0);
+    let next = reader.fetched(answer(vec![records(1, 0, 3), commit(1, 4)], &[]));
+    assert!(next.is_none(), "a partition with a remainder is not fetched");
+    let steps: Vec<_> = (0..3).map(|_| reader.poll()).collect();
+    let moves: Vec<_> = steps.iter().map(|p| (p[0].records.len(), p[0].to)).collect();
+    assert_eq!(moves, [(2, 2), (2, 4), (0, 5)]);
+    assert!(matches!(reader.exchange(None), Some(Request::Fetch(_))));
+}
+
+#[test]
+fn a_fetch_into_the_middle_of_a_batch_skips_its_head_k_filt_5() {
+    let mut reader = Reader::new(ReadUncommitted, 500);
+    reader.start_at(2);
+    reader.fetched(answer(vec![records(1, 0, 3)], &[]));
+    let polled = reader.poll();
+    let offsets: Vec<_> = polled[0].records.iter().map(|(offset, _)| *offset).collect();
+    assert_eq!((polled[0].from, offsets), (2, vec![2, 3]));
+}
+
+#[test]
+fn w_73_lag_is_the_bound_less_the_position_k_off_3() {
+    let mut reader = Reader::new(ReadCommitted, 500);
+    reader.start_at(0);
+    let idle = FetchPartitionResponse { last_stable_offset: 50, ..answer(vec![], &[]) };
+    reader.fetched(idle);
+    assert_eq!(reader.consumer.current_lag(t(0)), Some(50));
+    reader.fetched(answer(vec![records(1, 0, 2)], &[]));
+    reader.poll();
+    assert_eq!(reader.consumer.current_lag(t(0)), Some(147));
+}
+
+#[test]
+fn w_75_an_answer_for_another_position_is_dropped_k_pos_1() {
+    let mut reader = Reader::new(ReadCommitted, 500);
+    let fetch = reader.start_at(0);
+    assert!(matches!(fetch, Some(Request::Fetch(_))));
+    reader.consumer.seek(t(0), 1);
+    let refused =
+        FetchPartitionResponse { error: ErrorCode::OffsetOutOfRange, ..answer(vec![], &[]) };
+    reader.fetched(refused);
+    assert_eq!(reader.consumer.position(t(0)), Some(1));
+}
+
+#[test]
+fn errors_are_retried_and_out_of_range_resets_k_pos_5_k_off_4() {
+    for (error, lost) in [
+        (ErrorCode::NotLeaderOrFollower, false),
+        (ErrorCode::UnknownLeaderEpoch, false),
+        (ErrorCode::UnknownServerError, false),
+        (ErrorCode::OffsetOutOfRange, true),
+    ] {
+        let mut reader = Reader::new(ReadCommitted, 500);
+        reader.start_at(3);
+        let next = reader.fetched(FetchPartitionResponse { error, ..answer(vec![], &[]) });
+        if lost {
+            assert!(matches!(next, Some(Request::ListOffsets(_))), "{error}");
+            continue;
+        }
+        assert!(next.is_none(), "{error}: nothing before the backoff is over");
+        reader.now += Duration::from_millis(100);
+        assert!(matches!(reader.exchange(None), Some(Request::Fetch(_))), "{error}");
+        assert_eq!(reader.consumer.position(t(0)), Some(3));
+    }
+}
