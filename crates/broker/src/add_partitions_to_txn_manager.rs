@@ -69,7 +69,7 @@ impl AddPartitionsToTxnManager {
             None => {
                 rule!(io.env, "L-A2T-2");
                 rule!(io.env, "C-ATM-2");
-                self.refuse(queued, ErrorCode::CoordinatorNotAvailable);
+                self.refuse(&queued, ErrorCode::CoordinatorNotAvailable);
             }
             Some(node) => {
                 self.enqueue(io, node, queued, operation);
@@ -106,7 +106,7 @@ impl AddPartitionsToTxnManager {
         rule!(io.env, "C-ATM-3");
         let existing_epoch = waiting.transactions[at].transaction.producer_epoch;
         if queued.transaction.producer_epoch < existing_epoch {
-            return self.refuse(queued, ErrorCode::InvalidProducerEpoch);
+            return self.refuse(&queued, ErrorCode::InvalidProducerEpoch);
         }
         let error = if queued.transaction.producer_epoch == existing_epoch {
             ErrorCode::NetworkException
@@ -115,10 +115,10 @@ impl AddPartitionsToTxnManager {
         };
         let replaced = waiting.transactions.remove(at);
         waiting.transactions.push(queued);
-        self.refuse(replaced, error);
+        self.refuse(&replaced, error);
     }
 
-    fn refuse(&mut self, queued: Queued, error: ErrorCode) {
+    fn refuse(&mut self, queued: &Queued, error: ErrorCode) {
         let refused = queued.transaction.partitions.iter().map(|&tp| (tp, error)).collect();
         self.finished.push((queued.caller, refused));
     }
@@ -127,6 +127,7 @@ impl AddPartitionsToTxnManager {
     fn send_if_idle(&mut self, io: &mut Io<'_>, id: BrokerId) {
         let Some(node) = self.nodes.get_mut(&id) else { return };
         rule!(io.env, "L-A2T-3");
+        // L-A2T-9: what waits is not moved to a coordinator elected meanwhile.
         if node.in_flight.is_some() {
             return;
         }
@@ -154,14 +155,14 @@ impl AddPartitionsToTxnManager {
                     let refused = refused_partitions(io, batch.operation, &queued, response);
                     self.finished.push((queued.caller, refused));
                 }
-                error => self.finish_with_top_level_error(io, queued, error),
+                error => self.finish_with_top_level_error(io, &queued, error),
             }
         }
         self.send_if_idle(io, node);
     }
 
     /// L-A2T-6: an answer to the request as a whole.
-    fn finish_with_top_level_error(&mut self, io: &mut Io<'_>, queued: Queued, error: ErrorCode) {
+    fn finish_with_top_level_error(&mut self, io: &mut Io<'_>, queued: &Queued, error: ErrorCode) {
         rule!(io.env, "L-A2T-6");
         rule!(io.env, "C-ATM-4");
         match error {
@@ -180,7 +181,7 @@ impl AddPartitionsToTxnManager {
         rule!(io.env, "L-A2T-6");
         rule!(io.env, "L-A2T-7");
         for queued in batch.transactions {
-            self.refuse(queued, ErrorCode::NetworkException);
+            self.refuse(&queued, ErrorCode::NetworkException);
         }
         self.send_if_idle(io, node);
     }

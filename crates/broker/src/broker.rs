@@ -314,7 +314,7 @@ impl Parts<'_> {
     fn on_response(&mut self, io: &mut Io<'_>, call: Call, response: Response) -> HeartbeatOutcome {
         match (call, response) {
             (Call::ReplicaFetch { leader }, Response::Fetch(response)) => {
-                self.replica_manager.on_fetch_response(io, leader, response);
+                self.replica_manager.on_fetch_response(io, leader, &response);
             }
             (Call::LeaderOffset { leader, which, .. }, Response::ListOffsets(response)) => {
                 self.replica_manager.on_leader_offset(io, leader, which, response);

@@ -10,6 +10,7 @@ use eosim_types::observation::TransactionDump;
 use eosim_types::record::TransactionState;
 
 use crate::broker::Broker;
+use crate::replica_manager::partition::Partition;
 
 /// Something that is not over yet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -42,7 +43,7 @@ impl Broker {
     #[must_use]
     pub fn leads(&self, partition: TopicPartition) -> bool {
         let partitions = &self.replica_manager().partitions;
-        partitions.get(&partition).is_some_and(|partition| partition.is_leader())
+        partitions.get(&partition).is_some_and(Partition::is_leader)
     }
 
     /// High watermark and last stable offset of a replica.

@@ -130,7 +130,8 @@ impl ReplicaManager {
         }
     }
 
-    /// The deadline has passed: what is undecided stays unknown (L-ACK-3, L-ACK-4).
+    /// The deadline has passed: what is undecided stays unknown, and is found out by the producer's
+    /// retry (L-ACK-3, L-ACK-4, L-FO-2).
     pub(crate) fn expire_produce(&mut self, io: &mut Io<'_>, id: OperationId) {
         let Some(mut delayed) = self.purgatory.produces.remove(&id) else { return };
         rule!(io.env, "L-ACK-4");
@@ -147,7 +148,7 @@ impl ReplicaManager {
         let DelayedProduce { appender, responses, .. } = delayed;
         match appender {
             Appender::Produce(token) => {
-                io.respond(token, ProduceResponse { partitions: responses })
+                io.respond(token, ProduceResponse { partitions: responses });
             }
             Appender::Markers { request, producer_id } => {
                 let errors = responses.iter().map(|r| (r.partition, r.error)).collect();

@@ -24,7 +24,8 @@ pub(crate) enum AlterPartitionOutcome {
 }
 
 impl Partition {
-    /// Moves the high watermark on if it can be (L-HW-2). True if it has moved.
+    /// Moves the high watermark on if it can be (L-HW-2). True if it has moved. A deposed leader's
+    /// cannot: its followers fetch elsewhere, its ISR is not altered any more (L-FO-3).
     pub(crate) fn maybe_increment_leader_high_watermark(&mut self, io: &mut Io<'_>) -> bool {
         let min_isr = self.effective_min_isr(io);
         let Role::Leader(leadership) = &self.role else { return false };

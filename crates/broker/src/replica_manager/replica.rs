@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn last_caught_up_is_this_or_the_previous_fetch_l_isr_3() {
-        let cases: [(&[(u64, i64, i64)], u64, bool); 5] = [
+        type Fetches = &'static [(u64, i64, i64)];
+        let cases: [(Fetches, u64, bool); 5] = [
             (&[], 10, false),
             (&[(1000, 5, 5)], 1100, true),
             (&[(1000, 5, 5)], 1101, false),

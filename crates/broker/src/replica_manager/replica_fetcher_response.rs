@@ -26,11 +26,11 @@ impl ReplicaManager {
         &mut self,
         io: &mut Io<'_>,
         leader: BrokerId,
-        response: FetchResponse,
+        response: &FetchResponse,
     ) {
         let Some(fetcher) = self.fetchers.get_mut(&leader) else { return };
         let asked = fetcher.in_flight.take().unwrap_or_default();
-        for answer in response.partitions {
+        for answer in &response.partitions {
             let question = asked.iter().find(|question| question.partition == answer.partition);
             if let Some(question) = question {
                 self.on_partition_data(io, leader, question, answer);
@@ -44,7 +44,7 @@ impl ReplicaManager {
         io: &mut Io<'_>,
         leader: BrokerId,
         question: &FetchPartition,
-        answer: FetchPartitionResponse,
+        answer: &FetchPartitionResponse,
     ) {
         let tp = answer.partition;
         if !self.is_current(leader, question) {
@@ -85,7 +85,7 @@ impl ReplicaManager {
         &mut self,
         io: &mut Io<'_>,
         leader_epoch: LeaderEpoch,
-        answer: FetchPartitionResponse,
+        answer: &FetchPartitionResponse,
     ) -> Result<(), ErrorCode> {
         let tp = answer.partition;
         self.note_change(tp);
@@ -94,7 +94,7 @@ impl ReplicaManager {
             partition.truncate_to_diverging(io, epoch, end_offset);
             Ok(())
         } else {
-            partition.append_records_to_follower(io, leader_epoch, &answer)
+            partition.append_records_to_follower(io, leader_epoch, answer)
         }
     }
 

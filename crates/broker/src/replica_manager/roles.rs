@@ -84,12 +84,9 @@ impl ReplicaManager {
         tp: TopicPartition,
         metadata: &PartitionMetadata,
     ) -> Option<LeadershipChange> {
-        if !self.partitions.contains_key(&tp) {
-            let log = logs.take_or_create(io, tp);
-            self.partitions.insert(tp, new_partition(io, tp, log));
-        }
         self.note_change(tp);
-        let partition = self.partitions.get_mut(&tp)?;
+        let create = || new_partition(io, tp, logs.take_or_create(io, tp));
+        let partition = self.partitions.entry(tp).or_insert_with(create);
         let leads = metadata.leader == Some(io.spec.id);
         let before = partition.partition_epoch;
         let change = if leads {

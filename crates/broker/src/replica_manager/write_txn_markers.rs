@@ -2,7 +2,8 @@
 //!
 //! Kafka counterpart: `KafkaApis#handleWriteTxnMarkersRequest`. Invariants: the markers of one
 //! request are independent; the answer leaves when all are decided, one error map per producer id
-//! (L-WTM-4).
+//! (L-WTM-4). A retry is safe because a second marker is an empty one (L-WTM-7); a wrong refusal
+//! would leave its transaction undecided for ever (L-WTM-8).
 
 use alloc::vec::Vec;
 
@@ -78,6 +79,7 @@ impl ReplicaManager {
         self.marker_requests.insert(token, pending);
         for mut marker in request.markers {
             rule!(io.env, "L-WTM-2");
+            // L-WTM-9: a marker of an older version passes with the epoch of the data.
             if request.version < 2 {
                 marker.transaction_version = TransactionVersion::Tv0;
             }

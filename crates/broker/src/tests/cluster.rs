@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use eosim_actor::{
-    Actor, Correlation, CrashKind, Cx, Effect, Event, Lane, Out, Quiet, RequestToken, TimerKey,
+    Actor, Correlation, CrashKind, Cx, Effect, Event, Out, Quiet, RequestToken, TimerKey,
 };
 use eosim_types::config::{BrokerConfig, TopicConfig};
 use eosim_types::message::{Message, Request, Response};
@@ -43,7 +43,7 @@ pub(super) type Script = Box<dyn FnMut(BrokerId, &Request) -> Option<Response>>;
 
 enum Delivery {
     Event(Event<Message>),
-    Request { from: ActorId, lane: Lane, correlation: Correlation, request: Request },
+    Request { from: ActorId, correlation: Correlation, request: Request },
 }
 
 /// How a cluster is set up.
@@ -181,8 +181,7 @@ impl Cluster {
     pub(super) fn send(&mut self, to: i32, request: impl Into<Request>) -> Correlation {
         self.next += 1;
         let correlation = Correlation(u32::try_from(self.next).unwrap());
-        let delivery =
-            Delivery::Request { from: CLIENT, lane: Lane(0), correlation, request: request.into() };
+        let delivery = Delivery::Request { from: CLIENT, correlation, request: request.into() };
         self.push(ActorId::of_broker(BrokerId(to)), LATENCY, delivery);
         correlation
     }
@@ -290,8 +289,8 @@ impl Cluster {
 
     fn perform<O>(&mut self, actor: ActorId, effect: Effect<Message, O>) {
         match effect {
-            Effect::Send { to, lane, correlation, message: Message::Request(request) } => {
-                self.transmit(actor, to, lane, correlation, request);
+            Effect::Send { to, correlation, message: Message::Request(request), .. } => {
+                self.transmit(actor, to, correlation, request);
             }
             Effect::Respond { token, message } => {
                 let Some((from, to, correlation)) = self.open.remove(&token) else { return };
@@ -314,14 +313,7 @@ impl Cluster {
         }
     }
 
-    fn transmit(
-        &mut self,
-        from: ActorId,
-        to: ActorId,
-        lane: Lane,
-        correlation: Correlation,
-        request: Request,
-    ) {
+    fn transmit(&mut self, from: ActorId, to: ActorId, correlation: Correlation, request: Request) {
         if to != ActorId::CONTROLLER {
             self.sent.push((to, request.clone()));
             let broker = BrokerId(i32::from(to.0));
@@ -332,7 +324,7 @@ impl Cluster {
                 return self.push(from, LATENCY, Delivery::Event(event));
             }
         }
-        self.push(to, LATENCY, Delivery::Request { from, lane, correlation, request });
+        self.push(to, LATENCY, Delivery::Request { from, correlation, request });
     }
 
     fn die(&mut self, actor: ActorId, kind: CrashKind) {
