@@ -78,7 +78,11 @@ impl Seeded {
             named.words.set_stream(number as u64);
             named.life = self.life;
         }
-        named.ahead.fill_with(|| named.words.next_u32());
+        let mut bytes = [0; WORDS * 4];
+        named.words.fill_bytes(&mut bytes);
+        for (word, &bytes) in named.ahead.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u32::from_le_bytes(bytes);
+        }
         named.next = 1;
         named.ahead[0]
     }
