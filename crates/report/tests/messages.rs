@@ -42,26 +42,7 @@ fn data(names: &mut Names) -> RecordBatch {
     }
 }
 
-fn requests(names: &mut Names) -> Vec<Request> {
-    let partitions = vec![TP, OTHER];
-    let offsets =
-        vec![CommittableOffset { partition: TP, offset: 9, leader_epoch: LeaderEpoch(0) }];
-    let member = GroupMember::NONE;
-    let add = AddPartitionsToTxnTransaction {
-        transactional_id: ID,
-        producer_id: P,
-        producer_epoch: E,
-        verify_only: true,
-        partitions: partitions.clone(),
-    };
-    let marker = WritableTxnMarker {
-        producer_id: P,
-        producer_epoch: E,
-        transaction_result: TransactionResult::Abort,
-        partitions: partitions.clone(),
-        coordinator_epoch: CoordinatorEpoch(5),
-        transaction_version: TransactionVersion::Tv2,
-    };
+fn data_requests(names: &mut Names) -> Vec<Request> {
     let fetch = FetchPartition {
         partition: TP,
         fetch_offset: 7,
@@ -96,48 +77,7 @@ fn requests(names: &mut Names) -> Vec<Request> {
             timestamp: ListOffsetsTimestamp::Latest,
         }
         .into(),
-        FindCoordinatorRequest { key: CoordinatorKey::Transaction(ID) }.into(),
-        FindCoordinatorRequest { key: CoordinatorKey::Group(GROUP) }.into(),
         MetadataRequest {}.into(),
-        InitProducerIdRequest {
-            version: 5,
-            transactional_id: None,
-            transaction_timeout_ms: 1,
-            producer_id: ProducerId::NONE,
-            producer_epoch: ProducerEpoch::NONE,
-        }
-        .into(),
-        AddPartitionsToTxnRequest { version: 5, transactions: vec![add] }.into(),
-        AddOffsetsToTxnRequest {
-            version: 4,
-            transactional_id: ID,
-            producer_id: P,
-            producer_epoch: E,
-            group: GROUP,
-        }
-        .into(),
-        EndTxnRequest {
-            version: 5,
-            transactional_id: ID,
-            producer_id: P,
-            producer_epoch: E,
-            committed: true,
-        }
-        .into(),
-        WriteTxnMarkersRequest { version: 2, markers: vec![marker] }.into(),
-        TxnOffsetCommitRequest {
-            version: 5,
-            transactional_id: ID,
-            group: GROUP,
-            producer_id: P,
-            producer_epoch: E,
-            member,
-            offsets: offsets.clone(),
-        }
-        .into(),
-        OffsetCommitRequest { version: 7, group: GROUP, member, offsets }.into(),
-        OffsetFetchRequest { version: 7, group: GROUP, partitions: None, require_stable: true }
-            .into(),
         AlterPartitionRequest {
             broker: B,
             broker_epoch: 1,
@@ -147,6 +87,76 @@ fn requests(names: &mut Names) -> Vec<Request> {
             new_isr: vec![(B, 1), (BrokerId(2), 1)],
         }
         .into(),
+    ]
+}
+
+fn transaction_requests() -> Vec<Request> {
+    let add = AddPartitionsToTxnTransaction {
+        transactional_id: ID,
+        producer_id: P,
+        producer_epoch: E,
+        verify_only: true,
+        partitions: vec![TP, OTHER],
+    };
+    let marker = WritableTxnMarker {
+        producer_id: P,
+        producer_epoch: E,
+        transaction_result: TransactionResult::Abort,
+        partitions: vec![TP, OTHER],
+        coordinator_epoch: CoordinatorEpoch(5),
+        transaction_version: TransactionVersion::Tv2,
+    };
+    let init = InitProducerIdRequest {
+        version: 5,
+        transactional_id: None,
+        transaction_timeout_ms: 1,
+        producer_id: ProducerId::NONE,
+        producer_epoch: ProducerEpoch::NONE,
+    };
+    let end = EndTxnRequest {
+        version: 5,
+        transactional_id: ID,
+        producer_id: P,
+        producer_epoch: E,
+        committed: true,
+    };
+    vec![
+        FindCoordinatorRequest { key: CoordinatorKey::Transaction(ID) }.into(),
+        init.into(),
+        AddPartitionsToTxnRequest { version: 5, transactions: vec![add] }.into(),
+        end.into(),
+        WriteTxnMarkersRequest { version: 2, markers: vec![marker] }.into(),
+    ]
+}
+
+fn group_requests() -> Vec<Request> {
+    let offsets =
+        vec![CommittableOffset { partition: TP, offset: 9, leader_epoch: LeaderEpoch(0) }];
+    let member = GroupMember::NONE;
+    let add = AddOffsetsToTxnRequest {
+        version: 4,
+        transactional_id: ID,
+        producer_id: P,
+        producer_epoch: E,
+        group: GROUP,
+    };
+    let commit = TxnOffsetCommitRequest {
+        version: 5,
+        transactional_id: ID,
+        group: GROUP,
+        producer_id: P,
+        producer_epoch: E,
+        member,
+        offsets: offsets.clone(),
+    };
+    let fetch =
+        OffsetFetchRequest { version: 7, group: GROUP, partitions: None, require_stable: true };
+    vec![
+        FindCoordinatorRequest { key: CoordinatorKey::Group(GROUP) }.into(),
+        add.into(),
+        commit.into(),
+        OffsetCommitRequest { version: 7, group: GROUP, member, offsets }.into(),
+        fetch.into(),
     ]
 }
 
@@ -204,24 +214,25 @@ fn responses(names: &mut Names) -> Vec<Response> {
 #[test]
 fn requests_in_one_line() {
     let mut names = names();
-    let lines = requests(&mut names);
-    let lines = lines.into_iter().map(|request| describe(&Message::Request(request), &names));
+    let lines = [data_requests(&mut names), transaction_requests(), group_requests()];
+    let lines =
+        lines.into_iter().flatten().map(|request| describe(&Message::Request(request), &names));
     expect![[r#"
         Produce v12 acks=-1 orders-0 seq 3 [x] of 4/2 transactional
         Fetch follower 1 orders-0@7
         ListOffsets read_committed orders-0 latest
-        FindCoordinator of transaction "writer"
-        FindCoordinator of group "readers"
         Metadata
+        AlterPartition orders-0 leader epoch 3 ISR [1 2]
+        FindCoordinator of transaction "writer"
         InitProducerId v5 no transactional id -1/-1
         AddPartitionsToTxn verify "writer" 4/2 orders-0, orders-1
-        AddOffsetsToTxn v4 "writer" 4/2 group "readers"
         EndTxn v5 "writer" 4/2 COMMIT
         WriteTxnMarkers ABORT 4/2 coordinator epoch 5 to orders-0, orders-1
+        FindCoordinator of group "readers"
+        AddOffsetsToTxn v4 "writer" 4/2 group "readers"
         TxnOffsetCommit v5 "writer" 4/2 group "readers" orders-0@9
         OffsetCommit v7 "readers" orders-0@9
         OffsetFetch "readers" all partitions stable
-        AlterPartition orders-0 leader epoch 3 ISR [1 2]
     "#]]
     .assert_eq(&(lines.collect::<Vec<_>>().join("\n") + "\n"));
 }

@@ -62,7 +62,9 @@ fn refuse(file: &str, path: &str, error: &serde_json::Error) -> InputError {
     let message = message.strip_suffix(&format!(" at {place}")).unwrap_or(&message);
     match error.classify() {
         serde_json::error::Category::Data => {
-            let (found, expected) = message.split_once('|').unwrap_or((message, "a value"));
+            let message = message.strip_prefix("invalid type: ").unwrap_or(message);
+            let parts = message.split_once('|').or_else(|| message.split_once(", expected "));
+            let (found, expected) = parts.unwrap_or((message, "a value"));
             InputError::new(file, path, found, expected)
         }
         serde_json::error::Category::Eof => InputError::new(file, path, "the end", "more JSON"),
@@ -70,7 +72,8 @@ fn refuse(file: &str, path: &str, error: &serde_json::Error) -> InputError {
     }
 }
 
-/// Builds a value; refusals are written as `found|expected`.
+/// Builds a value; refusals are written as `found|expected`. Numbers with a fraction are refused by
+/// the visitor's default.
 struct Strict {
     depth: u8,
 }
@@ -95,7 +98,7 @@ impl<'de> Visitor<'de> for Strict {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
+        f.write_str("a whole number, or a text such as \"1/100\"")
     }
     fn visit_unit<E>(self) -> Result<Value, E> {
         Ok(Value::Null)
@@ -107,9 +110,6 @@ impl<'de> Visitor<'de> for Strict {
         Ok(Value::from(value))
     }
     fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
         Ok(Value::from(value))
     }
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {

@@ -145,7 +145,7 @@ fn unknown_names() {
         &[
             "defects=[\"leader.dedup.window4\"]",
             "switched_on=[\"nonsense\"]",
-            "rules=[\"L-SEQ-33\"]",
+            "rules=[\"L-SEQ3\"]",
             "requires=[\"lost_respnse\"]",
             "requires=[\"crash\"]",
             "expect={\"violation\": [\"aborted-reads\"]}",
@@ -161,7 +161,7 @@ fn unknown_names() {
         &expect![[r#"
             good.json: defects[0]: found "leader.dedup.window4", expected the name of a known defect; did you mean "leader.dedup.window_4"?
             good.json: switched_on[0]: found "nonsense", expected the name of a known defect
-            good.json: rules[0]: found "L-SEQ-33", expected the name of a known rule; did you mean "L-SEQ-3"?
+            good.json: rules[0]: found "L-SEQ3", expected the name of a known rule; did you mean "L-SEQ-3"?
             good.json: requires[0]: found "lost_respnse", expected "lost_response", "lost_request", "late_request", "connection_reset", "crash", "gc_pause" or "zombie"; did you mean "lost_response"?
             good.json: requires[0]: found "crash", expected a fault of the scenario (lost_response)
             good.json: expect.violation[0]: found "aborted-reads", expected the name of a known invariant; did you mean "aborted-read"?
@@ -227,6 +227,7 @@ fn text_that_is_not_strict_json() {
         "{\"format\": 1,}",
         "{\"a\": {\"b\": 1, \"b\": 2}}",
         "{} {}",
+        "{\"limits\": {\"steps_max\": 1.5}}",
         &nested,
         &large,
         "[]",
@@ -238,6 +239,7 @@ fn text_that_is_not_strict_json() {
         good.json: line 1 column 14: found a fault (trailing comma), expected JSON
         good.json: a (line 1 column 18): found the key "b" twice, expected every key once
         good.json: line 1 column 4: found a fault (trailing characters), expected JSON
+        good.json: limits.steps_max (line 1 column 28): found floating point `1.5`, expected a whole number, or a text such as "1/100"
         good.json: [0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0] (line 1 column 33): found deeper nesting, expected at most 32 levels
         good.json: found more than 1048576 bytes, expected at most 1048576 bytes
         good.json: found a list of 0, expected an object with "format" and "name" and "about" and "cluster"
