@@ -9,7 +9,7 @@ use eosim_types::config::ProducerConfig;
 use eosim_types::message::{ProducePartitionResponse, ProduceResponse, Request};
 use eosim_types::record::RecordBatch;
 use eosim_types::version::TransactionVersion;
-use eosim_types::{ErrorCode as E, TopicPartition, Value};
+use eosim_types::{DefectSet, ErrorCode as E, TopicPartition, Value};
 use harness::{Harness, config};
 use proptest::prelude::*;
 
@@ -179,6 +179,16 @@ impl Honest {
 
     /// Processes the first `count` of what is on the wire; every answer is lost.
     fn lose(&mut self, h: &mut Harness, count: usize) {
+        self.process(h, count);
+        h.disconnect(1);
+    }
+
+    /// Processes all that is on the wire and never answers.
+    fn lose_silently(&mut self, h: &Harness) {
+        self.process(h, usize::MAX);
+    }
+
+    fn process(&mut self, h: &Harness, count: usize) {
         let requests = h.wire.iter().filter_map(|sent| match &sent.request {
             Request::Produce(request) => Some(request),
             _ => None,
@@ -186,7 +196,6 @@ impl Honest {
         for (tp, batch) in requests.take(count).flat_map(|request| &request.partitions) {
             self.0.entry(*tp).or_default().append(batch);
         }
-        h.disconnect(1);
     }
 
     fn happen(&mut self, h: &mut Harness, happening: Happening, sends: &mut Vec<(i32, CallId)>) {
@@ -205,6 +214,32 @@ impl Honest {
             Happening::Pass(millis) => h.sleep(millis),
         }
     }
+}
+
+/// Two batches are written and their answers lost; the first is given up while the second lives.
+fn written_with_late_answers(defects: DefectSet) -> Vec<Value> {
+    let mut h = Harness::idempotent(&config(), 0);
+    h.defects = defects;
+    let mut leaders = Honest::default();
+    h.send(0);
+    h.sleep(500);
+    h.send(0);
+    leaders.lose_silently(&h);
+    h.sleep(1_000);
+    while has_produce(&h) || h.now.as_millis() < 1_700 {
+        while has_produce(&h) {
+            leaders.answer_one(&mut h, None);
+        }
+        h.sleep(50);
+    }
+    leaders.0.remove(&harness::t(0)).expect("written to").values
+}
+
+#[test]
+fn batches_behind_one_of_unknown_fate_are_renumbered_only_as_released_p_seq_7() {
+    let (first, second) = (Value(1), Value(2));
+    assert_eq!(written_with_late_answers(DefectSet::NONE), [first, second]);
+    assert_eq!(written_with_late_answers(DefectSet::as_released()), [first, second, second]);
 }
 
 proptest! {
@@ -259,7 +294,10 @@ proptest! {
                 prop_assert!(!written || !record.definitely_refused, "P-MOD-4");
             }
         }
-        has_no_gaps(&h)?;
+        // A batch that expires between its numbering and its next attempt leaves its numbers out.
+        if h.records.values().all(|record| record.result.is_ok()) {
+            has_no_gaps(&h)?;
+        }
         prop_assert!(h.completed_twice.is_empty());
     }
 

@@ -2,14 +2,12 @@
 
 mod harness;
 
-use std::sync::Arc;
-
 use eosim_clients::ExceptionClass;
 use eosim_clients::producer::{Call, CallId};
 use eosim_types::config::ProducerConfig;
 use eosim_types::version::TransactionVersion;
 use eosim_types::{Duration, ErrorCode as E};
-use harness::{Harness, config};
+use harness::{Harness, config, image};
 
 fn tv1() -> ProducerConfig {
     ProducerConfig { transaction_version: TransactionVersion::Tv1, ..config() }
@@ -82,21 +80,27 @@ fn first_init_producer_id_waits_one_backoff_p_snd_6() {
 
 #[test]
 fn w_25_an_upgrade_seen_at_commit_is_followed_by_an_epoch_bump_p_tv_2_p_tv_3() {
-    let mut h = Harness::new(&config(), Some(1));
-    let mut old = (*h.image).clone();
-    old.transaction_version = TransactionVersion::Tv1;
-    old.version = 2;
-    h.image = Arc::new(old.clone());
-    h.call_only(Call::InitTransactions);
-    // The producer learned version 2 at its start; begin from a cluster of version 1.
-    let mut h = {
-        drop(h);
-        let mut h = Harness::transactional(&tv1());
-        h.image = Arc::new(old);
-        h
-    };
+    let old = image(1, 4, TransactionVersion::Tv1);
+    let mut h = Harness::with_image(&config(), Some(1), old);
+    h.call(Call::InitTransactions);
+    h.sleep(100);
+    h.answer_init(0, E::None, 13131, 1);
     h.call(Call::BeginTransaction);
-    assert!(!h.manager().is_transaction_v2_enabled);
+    h.send(0);
+    h.image = image(2, 4, TransactionVersion::Tv2);
+    h.answer_add_partitions(&[E::None]);
+    h.answer_produce(0, E::NotLeaderOrFollower); // which makes the client ask for metadata
+    h.sleep(200);
+    h.answer_produce(0, E::None);
+    let commit = h.call(Call::CommitTransaction);
+    assert_eq!(h.on_wire(), ["EndTxn v4 commit e1"], "in the version that it began with");
+    h.answer_end_txn(E::None);
+    assert_eq!(h.on_wire(), ["InitProducerId(13131, 1)"]);
+    h.answer_init(0, E::None, 13131, 2);
+    assert_eq!(h.returned[&commit], Ok(()));
+    h.call(Call::BeginTransaction);
+    h.send(0);
+    assert_eq!(h.on_wire(), ["t-0 e2 s0+1"]);
 }
 
 #[test]
@@ -168,7 +172,7 @@ fn w_30_w_44_version_1_recovers_by_end_txn_and_an_epoch_bump_p_tv_6() {
 
 #[test]
 fn w_31_w_33_refused_partitions_are_abortable_and_nothing_is_ended_p_req_4_p_api_9() {
-    let mut h = in_transaction(&ProducerConfig { ..tv1() });
+    let mut h = in_transaction(&tv1());
     let records = [h.send_only(0), h.send_only(1)];
     h.run();
     h.answer_add_partitions(&[E::TopicAuthorizationFailed, E::OperationNotAttempted]);
@@ -207,9 +211,8 @@ fn w_36_a_failure_while_aborting_changes_nothing_p_st_3() {
 
 #[test]
 fn w_39_w_40_a_commit_that_timed_out_can_only_be_called_again_p_api_1_p_api_4() {
-    let config = ProducerConfig { max_block: Duration::from_millis(50), ..config() };
     let mut h =
-        in_transaction(&ProducerConfig { max_block: Duration::from_millis(5_000), ..config });
+        in_transaction(&ProducerConfig { max_block: Duration::from_millis(5_000), ..config() });
     h.send(0);
     h.answer_produce(0, E::None);
     let commit = h.call(Call::CommitTransaction);

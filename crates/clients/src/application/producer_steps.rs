@@ -14,7 +14,7 @@ use eosim_types::{
 use super::producer_application::{Phase, ProducerApplication, is_fencing};
 use crate::exception::Exception;
 use crate::network_client::ClientOut;
-use crate::producer::{Call, CallId, Outcome, RecordOutcome, State};
+use crate::producer::{Call, CallId, Outcome, Producer, RecordOutcome, State};
 use crate::spec::ScriptStep;
 
 impl ScriptStep {
@@ -272,7 +272,7 @@ impl ProducerApplication {
 
     /// Commit or abort is over.
     fn ended(&mut self, commit: bool, result: Result<(), Exception>, out: &mut ClientOut) {
-        let refused = commit && self.producer.as_ref().is_some_and(|p| p.commit_is_refused());
+        let refused = commit && self.producer.as_ref().is_some_and(Producer::commit_is_refused);
         let outcome = match &result {
             Ok(()) => EndOutcome::Done,
             Err(thrown) if refused => EndOutcome::Refused { error: thrown.error_code() },
@@ -290,7 +290,7 @@ impl ProducerApplication {
     /// P-APP: an abortable error is answered by an abort, everything else by closing.
     fn recover(&mut self, thrown: &Exception, out: &mut ClientOut) {
         let producer = self.producer.as_ref();
-        let state = producer.and_then(crate::producer::Producer::state);
+        let state = producer.and_then(Producer::state);
         let error = thrown.error_code();
         let failed = state == Some(State::FatalError);
         if failed {

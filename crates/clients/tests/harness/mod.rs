@@ -94,13 +94,21 @@ pub(crate) fn config() -> ProducerConfig {
 
 impl Harness {
     pub(crate) fn new(config: &ProducerConfig, transactional_id: Option<u16>) -> Self {
+        Self::with_image(config, transactional_id, image(1, 4, config.transaction_version))
+    }
+
+    pub(crate) fn with_image(
+        config: &ProducerConfig,
+        transactional_id: Option<u16>,
+        image: Arc<MetadataImage>,
+    ) -> Self {
         let id = transactional_id.map(TransactionalId);
         let brokers = [BrokerId(1), BrokerId(2)];
         let mut harness = Self {
             producer: Producer::new(config, id, &brokers),
             now: Instant::START,
             defects: DefectSet::NONE,
-            image: image(1, 4, config.transaction_version),
+            image,
             marks: Marks::new(),
             wire: vec![],
             log: vec![],
@@ -162,7 +170,7 @@ impl Harness {
     pub(crate) fn run(&mut self) {
         let mut logged = self.wire.len();
         loop {
-            let progress = self.with_cx(|producer, cx, out| producer.turn(cx, out));
+            let progress = self.with_cx(Producer::turn);
             for sent in &self.wire[logged.min(self.wire.len())..] {
                 if let Request::Produce(request) = &sent.request {
                     self.produced.extend(request.partitions.iter().cloned());

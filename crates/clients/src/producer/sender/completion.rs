@@ -20,7 +20,7 @@ impl Sender {
         }
         match request {
             InFlight::Metadata => self.complete_metadata(answer, cx),
-            InFlight::Produce(batches) => self.complete_produce(&batches, answer, cx),
+            InFlight::Produce(batches) => self.complete_produce(&batches, &answer, cx),
             InFlight::Transactional(handler) => {
                 self.complete_transactional(handler, correlation, answer, cx);
             }
@@ -55,11 +55,11 @@ impl Sender {
         self.metadata.update(response.image, cx.now());
     }
 
-    fn complete_produce(&mut self, batches: &[BatchId], answer: Answer, cx: &mut Cx<'_>) {
+    fn complete_produce(&mut self, batches: &[BatchId], answer: &Answer, cx: &mut Cx<'_>) {
         for &id in batches {
             let partition = self.accumulator.batches[id].partition;
             self.accumulator.batches[id].on_wire = false;
-            let response = partition_response(&answer, Some(partition));
+            let response = partition_response(answer, Some(partition));
             self.complete_batch(id, &response, cx);
             self.accumulator.batches.release_if_unused(id);
         }
@@ -86,8 +86,7 @@ impl Sender {
             self.remove_from_in_flight_batches(id);
             self.accumulator.reenqueue(id, self.manager.is_some(), cx);
         } else {
-            let adjust = self.accumulator.batches[id].attempts < self.config.retries;
-            self.fail_batch(id, &Exception::of(error), adjust, cx);
+            self.give_up(id, error, cx);
         }
         if is_invalid_metadata(error) {
             self.metadata.request_update();
@@ -96,6 +95,29 @@ impl Sender {
         if self.guarantees_message_order() && !stays_muted {
             self.accumulator.unmute(response.partition);
         }
+    }
+
+    /// P-SEQ-7: an error that is not retried. Numbers of a batch that the leader may have taken
+    /// must not be used again, nor may the batches behind it, which may be written as well, get
+    /// new ones. For an idempotent producer the sequence is unresolved, as after expiry; a
+    /// transactional one aborts, and finds the hole by OUT_OF_ORDER if its epoch goes on.
+    fn give_up(&mut self, id: BatchId, error: ErrorCode, cx: &mut Cx<'_>) {
+        let batch = &self.accumulator.batches[id];
+        let adjust = batch.attempts < self.config.retries;
+        let is_transactional = self.transactional_id.is_some();
+        let released = if is_transactional {
+            Defect::UpstreamProducerSequenceReused
+        } else {
+            Defect::UpstreamProducerBumpRenumbersWritten
+        };
+        let keep = adjust && batch.fate_unknown && !batch.is_done() && !cx.env.on(released);
+        if keep
+            && !is_transactional
+            && let Some(manager) = &mut self.manager
+        {
+            manager.mark_sequence_unresolved(id, &self.accumulator.batches, &mut cx.env);
+        }
+        self.fail_batch(id, &Exception::of(error), adjust && !keep, cx);
     }
 
     fn split(&mut self, id: BatchId, cx: &mut Cx<'_>) {

@@ -117,9 +117,10 @@ impl Sender {
     ) {
         let manager = self.manager.as_mut().expect("a handler has a manager");
         let message = manager.message(&handler);
-        let in_flight = InFlight::Transactional(handler.clone());
+        manager.request_sent(&handler);
+        let in_flight = InFlight::Transactional(handler);
         let correlation = self.client.send(node, message, in_flight, cx.now(), out);
-        manager.set_in_flight(correlation, &handler);
+        manager.set_in_flight_correlation(correlation);
         let until = self.client.next_timeout();
         self.begin_poll(until, cx, out);
     }

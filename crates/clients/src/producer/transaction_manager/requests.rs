@@ -100,13 +100,13 @@ impl TransactionManager {
         self.in_flight_correlation.is_some()
     }
 
-    /// `handler` went on the wire.
-    pub(crate) const fn set_in_flight(
-        &mut self,
-        correlation: Correlation,
-        handler: &TxnRequestHandler,
-    ) {
+    /// `setInFlightCorrelationId`.
+    pub(crate) const fn set_in_flight_correlation(&mut self, correlation: Correlation) {
         self.in_flight_correlation = Some(correlation);
+    }
+
+    /// `handler` goes on the wire; sends of EndTxn are counted (P-API-4).
+    pub(crate) const fn request_sent(&mut self, handler: &TxnRequestHandler) {
         if matches!(handler.request, TxnRequest::EndTxn { .. }) {
             self.end_txn_sends += 1;
         }

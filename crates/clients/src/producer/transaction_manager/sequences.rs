@@ -135,9 +135,6 @@ impl TransactionManager {
         let (partition, base, count) = (batch.partition, batch.base_sequence, batch.record_count());
         let out_of_order = exception.is(ErrorCode::OutOfOrderSequenceNumber)
             || exception.is(ErrorCode::UnknownProducerId);
-        // Numbers of a batch that the leader may have taken must not be used again.
-        let adjust = adjust_sequence_numbers
-            && (!batch.fate_unknown || env.on(Defect::UpstreamProducerSequenceReused));
         if !self.is_transactional() {
             if out_of_order || adjust_sequence_numbers {
                 self.request_idempotent_epoch_bump(partition);
@@ -145,7 +142,9 @@ impl TransactionManager {
         } else if exception.is(ErrorCode::UnknownProducerId) {
             self.txn_partition_map.remove(partition, batches);
             self.partitions_with_unresolved_sequences.remove(&partition);
-        } else if adjust && let Some(entry) = self.txn_partition_map.get_mut(partition) {
+        } else if adjust_sequence_numbers
+            && let Some(entry) = self.txn_partition_map.get_mut(partition)
+        {
             entry.adjust_sequences_due_to_failed_batch(base, count, batches);
         }
         Ok(())
