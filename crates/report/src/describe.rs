@@ -1,4 +1,4 @@
-//! A message in one short line, Kafka's names.
+//! A message or an observation in one short line, Kafka's names.
 //!
 //! No Kafka counterpart; the closest is the request log. A producer is written `id/epoch`.
 
@@ -6,8 +6,11 @@ use eosim_types::message::{CoordinatorKey, Message, PerPartition};
 use eosim_types::record::{Payload, RecordBatch};
 use eosim_types::{ErrorCode, Names, ProducerEpoch, ProducerId, TopicPartition, TransactionalId};
 
+mod observation;
 mod request;
 mod response;
+
+pub use observation::describe_observed;
 
 /// The API and what matters of the contents.
 #[must_use]

@@ -12,7 +12,7 @@ pub mod transactions;
 pub mod transcript;
 pub mod verdict;
 
-pub use describe::describe;
+pub use describe::{describe, describe_observed};
 pub use summary::{FaultCount, ScenarioSummary, SweepSummary};
 pub use transcript::{Line, transcript};
 pub use verdict::{RunName, footer};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use eosim_report::{Line, describe, transcript};
+use eosim_report::{Line, describe, describe_observed, transcript};
 use eosim_types::message::*;
 use eosim_types::metadata::MetadataImage;
+use eosim_types::observation::*;
 use eosim_types::record::*;
 use eosim_types::version::TransactionVersion;
 use eosim_types::*;
@@ -255,30 +256,114 @@ fn responses_in_one_line() {
     .assert_eq(&(lines.collect::<Vec<_>>().join("\n") + "\n"));
 }
 
+fn observations(names: &mut Names) -> Vec<Observed> {
+    let transaction = TransactionRef { producer: ActorId(4), session: 1, number: 2 };
+    let value = names.add_value("x");
+    vec![
+        Observed::ProducerOpened { session: 1, transactional_id: Some(ID) },
+        Observed::TransactionsInitialized { session: 1 },
+        Observed::TransactionBegun { transaction },
+        Observed::SendCalled {
+            value,
+            partition: TP,
+            session: 1,
+            transaction: Some(transaction),
+            input: None,
+        },
+        Observed::SendAnswered {
+            value,
+            partition: TP,
+            outcome: SendOutcome::Acknowledged { offset: Some(7) },
+        },
+        Observed::SendAnswered {
+            value,
+            partition: TP,
+            outcome: SendOutcome::Unknown { error: ErrorCode::RequestTimedOut },
+        },
+        Observed::OffsetsSent {
+            transaction,
+            group: GROUP,
+            offsets: vec![(TP, 9)],
+            error: ErrorCode::None,
+        },
+        Observed::EndCalled { transaction, commit: true },
+        Observed::EndAnswered {
+            transaction,
+            commit: false,
+            outcome: EndOutcome::Refused { error: ErrorCode::InvalidProducerEpoch },
+        },
+        Observed::ProducerFailed { session: 1, error: ErrorCode::ProducerFenced },
+        Observed::ProducerClosed { session: 1 },
+    ]
+}
+
+fn readings(names: &mut Names) -> Vec<Observed> {
+    let isolation_level = IsolationLevel::ReadCommitted;
+    let records = vec![(7, names.add_value("x")), (9, names.add_value("y"))];
+    vec![
+        Observed::Polled { partition: TP, isolation_level, from: 7, to: 11, records, bound: 12 },
+        Observed::PositionSet { partition: TP, offset: 0 },
+        Observed::EndOffset { partition: TP, isolation_level, offset: 4 },
+        Observed::OffsetsFetched { group: GROUP, offsets: vec![(TP, -1)] },
+        Observed::AssertionFailed { assertion: "LSO above HW".to_string() },
+    ]
+}
+
+#[test]
+fn observations_in_one_line() {
+    let mut names = names();
+    let lines = [observations(&mut names), readings(&mut names)];
+    let lines = lines.iter().flatten().map(|what| describe_observed(what, &names));
+    expect![[r#"
+        session 1 opens, "writer"
+        session 1 is initialised
+        begins transaction 1.2
+        sends x to orders-0 in transaction 1.2
+        x to orders-0: acknowledged @7
+        x to orders-0: unknown REQUEST_TIMED_OUT
+        transaction 1.2 sends offsets of "readers" orders-0@9: NONE
+        commits transaction 1.2
+        aborts transaction 1.2: refused INVALID_PRODUCER_EPOCH
+        session 1 has failed: PRODUCER_FENCED
+        session 1 is closed
+        reads orders-0 read_committed 7..11 below 12: [x@7 y@9]
+        position of orders-0 is 0
+        end of orders-0 read_committed is 4
+        offsets of "readers" are orders-0@-1
+        assertion failed: LSO above HW
+    "#]].assert_eq(&(lines.collect::<Vec<_>>().join("\n") + "\n"));
+}
+
 #[test]
 fn a_transcript_has_a_legend_and_columns() {
     let line = |step, at, actor, event: &str| Line {
         at: Instant(at),
         step,
-        actor,
+        actor: ActorId(actor),
         event: event.to_string(),
     };
     let lines = [
-        line(1, 0, "writer", "→ broker-1 InitProducerId v5 \"writer\" -1/-1"),
-        line(2, 1_500_000, "broker-1", "⇒ writer InitProducerId v5 \"writer\" -1/-1"),
+        line(1, 0, 2, "   -> [1] #5 InitProducerId v5 \"writer\" -1/-1"),
+        line(2, 1_500_000, 1, "<- [2] InitProducerId v5 \"writer\" -1/-1"),
     ];
+    let actors = ["controller", "broker-1", "writer"].map(String::from);
     expect![[r##"
-        # step     number of the step within the run (--at STEP)
-        # time     virtual time since the run began
-        # actor    to whom it happened
-        # → API    a request leaves for the actor named    ← API  its answer arrives
-        # ⇒ API    a request is taken from the actor named ⇐ API  its answer leaves
-        # p/e      producer id and producer epoch, as in 0/3; -1/-1 is none
-        # seq      base sequence of a batch; n@o is n records at base offset o
+        # step   number of the step within the run (--at STEP); 0 for what the world does
+        # time   virtual time since the run began, seconds
+        # actor  to whom it happened; [n] names it by number
+        # <- x   it takes a request of the actor x, or the answer to its own request x
+        # -> x   it sends a request to the actor x; #n names the request
+        #  * x   its application does or learns x
+        #  ! x   the world does x: a fault, or healing
+        # p/e    producer id and producer epoch, as in 0/3; -1/-1 is none
+        # seq    base sequence of a batch; n@o is n records from offset o on
         #
-            step         time actor    event
-               1     0.000000 writer   → broker-1 InitProducerId v5 "writer" -1/-1
-               2     1.500000 broker-1 ⇒ writer InitProducerId v5 "writer" -1/-1
-    "##]]
-    .assert_eq(&transcript(&lines));
+        # [0] controller
+        # [1] broker-1
+        # [2] writer
+
+           step         time actor      event
+              1     0.000000 writer        -> [1] #5 InitProducerId v5 "writer" -1/-1
+              2     1.500000 broker-1   <- [2] InitProducerId v5 "writer" -1/-1
+    "##]].assert_eq(&transcript(&actors, &lines));
 }
