@@ -76,14 +76,14 @@ impl Process {
         }
     }
 
-    /// Forgets everything; the coordinator's memory is kept.
+    /// Forgets everything; memory is kept, logs that are still hosted are emptied.
     fn reset(&mut self) {
         self.image = Arc::default();
         self.network = NetworkClient::default();
         self.timers = Timers::default();
         self.lifecycle = BrokerLifecycleManager::new(0);
         self.metadata_loader = MetadataLoader::default();
-        self.replica_manager = ReplicaManager::default();
+        self.replica_manager.reset();
         self.transaction_coordinator.reset();
         self.group_coordinator.reset();
         self.backlog.clear();
@@ -101,7 +101,6 @@ impl Broker {
 
     /// Back to the begin of a run, with empty logs; memory is kept.
     pub fn reset(&mut self) {
-        self.take_logs_back();
         self.log_manager.reset();
         self.process.reset();
         self.lives = 0;

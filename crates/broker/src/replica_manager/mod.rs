@@ -73,6 +73,13 @@ pub(crate) struct ReplicaManager {
 }
 
 impl ReplicaManager {
+    /// Forgets everything; the logs of hosted partitions are emptied and their memory is kept.
+    pub(crate) fn reset(&mut self) {
+        let mut partitions = core::mem::take(&mut self.partitions);
+        partitions.values_mut().for_each(Partition::reset);
+        *self = Self { partitions, ..Self::default() };
+    }
+
     /// The replica of `tp` on this broker (L-PIPE-4.3, `getPartitionOrException`).
     pub(crate) fn hosted(&self, io: &Io<'_>, tp: TopicPartition) -> Result<&Partition, ErrorCode> {
         self.partitions.get(&tp).ok_or_else(|| not_hosted(io, tp))

@@ -88,6 +88,15 @@ impl Partition {
         }
     }
 
+    /// Back to a replica that has no role yet, with an empty log.
+    pub(crate) fn reset(&mut self) {
+        self.log.reset();
+        self.role = Role::Follower { leader: None };
+        self.leader_epoch = LeaderEpoch::NONE;
+        self.partition_epoch = -1;
+        self.watchers.clear();
+    }
+
     /// Leads it?
     pub(crate) fn is_leader(&self) -> bool {
         matches!(self.role, Role::Leader(_))
