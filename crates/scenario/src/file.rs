@@ -51,7 +51,9 @@ impl ScenarioFile {
             set.apply(&mut scenario)?;
         }
         let draws = check::check(file, schema(), &scenario)?;
-        let calmest = plan(file, &scenario, &draws, &mut |_, _| 0)?;
+        let mut calmest = scenario.clone();
+        draw::resolve(&mut calmest, &draws, &mut |_, _| 0);
+        let calmest = plan(file, calmest)?;
         let checked = Self { file: file.to_string(), scenario, draws, calmest };
         checked.plan(&mut |_, n| n - 1)?;
         cross::check_invariants(file, &checked.calmest, invariants)?;
@@ -94,22 +96,14 @@ impl ScenarioFile {
         let mut scenario = self.scenario.clone();
         draw::resolve(&mut scenario, &self.draws, choose);
         draw::swarm(&mut scenario, choose);
-        plan(&self.file, &scenario, &[], &mut |_, _| 0)
+        plan(&self.file, scenario)
     }
 }
 
-fn plan(
-    file: &str,
-    scenario: &Value,
-    draws: &[Draw],
-    choose: &mut Chooser<'_>,
-) -> Result<Plan, InputError> {
-    let mut scenario = scenario.clone();
-    draw::resolve(&mut scenario, draws, choose);
-    let read = serde_path_to_error::deserialize::<_, Plan>(scenario);
-    let plan = read.map_err(|error| {
-        InputError::new(file, error.path().to_string(), error.inner().to_string(), "a scenario")
-    })?;
+/// Makes a plan of a scenario without draws. That it has the form of one is checked already.
+fn plan(file: &str, scenario: Value) -> Result<Plan, InputError> {
+    let plan = serde_json::from_value::<Plan>(scenario)
+        .map_err(|error| InputError::new(file, "", error.to_string(), "a scenario"))?;
     cross::check(file, &plan)?;
     Ok(plan)
 }
