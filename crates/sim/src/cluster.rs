@@ -6,8 +6,8 @@ mod actor;
 mod plan;
 
 pub use actor::ClusterActor;
-pub use eosim_broker::Unfinished;
 pub use eosim_broker::controller::{ControllerConfig, TopicSpec};
+pub use eosim_broker::{Broker, Unfinished};
 pub use eosim_clients::{
     Client, ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep,
     Span,

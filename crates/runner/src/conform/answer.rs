@@ -107,8 +107,8 @@ fn fetch(response: &FetchResponse, names: &Names) -> Value {
 /// One partition's answer to a fetch.
 pub(crate) fn fetched(partition: &FetchPartitionResponse, names: &Names) -> Value {
     let aborted = partition.aborted_transactions.iter();
-    let aborted = aborted
-        .map(|a| json!({ "producer": raw(a.producer_id), "first_offset": a.first_offset }));
+    let aborted =
+        aborted.map(|a| json!({ "producer": raw(a.producer_id), "first_offset": a.first_offset }));
     json!({
         "error": partition.error.name(),
         "high_watermark": partition.high_watermark,

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use eosim_actor::{Correlation, CrashKind, Effect, Event, Lane, Quiet};
-use eosim_sim::cluster::{ControllerConfig, TopicSpec};
 use eosim_sim::cluster::{ClusterPlan, ClusterShape, ClusterWorld, Populated};
+use eosim_sim::cluster::{ControllerConfig, TopicSpec};
 use eosim_sim::{Command, Latency, Limits, NoFaults, Stop};
 use eosim_types::config::{BrokerConfig, TopicConfig};
 use eosim_types::message::{Message, Request, Response};

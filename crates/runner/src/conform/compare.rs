@@ -21,7 +21,8 @@ pub(crate) fn first_difference(place: &str, recorded: &Value, model: &Value) -> 
         (Value::Object(a), Value::Object(b)) => {
             let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
             keys.into_iter().find_map(|key| {
-                let (x, y) = (a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null));
+                let (x, y) =
+                    (a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null));
                 first_difference(&format!("{place}.{key}"), x, y)
             })
         }
@@ -86,15 +87,21 @@ mod tests {
         assert_eq!(difference.place, "fetch.batches[0].base_offset");
         let shorter = json!({ "error": "NONE", "batches": [] });
         let difference = first_difference("fetch", &recorded, &shorter).expect("they differ");
-        assert_eq!((difference.place.as_str(), difference.model), ("fetch.batches[0]", Value::Null));
+        assert_eq!(
+            (difference.place.as_str(), difference.model),
+            ("fetch.batches[0]", Value::Null)
+        );
     }
 
     #[test]
     fn coordinator_epochs_become_ranks_and_none_stays() {
-        let mut answers =
-            [json!({ "coordinator_epoch": 4 }), json!([{ "coordinator_epoch": 2 }]), json!({
+        let mut answers = [
+            json!({ "coordinator_epoch": 4 }),
+            json!([{ "coordinator_epoch": 2 }]),
+            json!({
                 "coordinator_epoch": -1
-            })];
+            }),
+        ];
         rank_coordinator_epochs(&mut answers);
         assert_eq!(
             answers,

@@ -6,9 +6,9 @@ use eosim_types::message::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction,
     CommittableOffset, DeleteRecordsRequest, DescribeProducersRequest, DescribeTransactionsRequest,
     EndTxnRequest, FetchPartition, FetchRequest, GroupMember, InitProducerIdRequest,
-    IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsTimestamp, OffsetCommitRequest,
-    OffsetFetchRequest, ProduceRequest, Request, TxnOffsetCommitRequest, WritableTxnMarker,
-    WriteTxnMarkersRequest,
+    IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsTimestamp,
+    OffsetCommitRequest, OffsetFetchRequest, ProduceRequest, Request, TxnOffsetCommitRequest,
+    WritableTxnMarker, WriteTxnMarkersRequest,
 };
 use eosim_types::record::{Payload, Record, RecordBatch, TransactionResult};
 use eosim_types::version::TransactionVersion;
@@ -99,7 +99,11 @@ impl Builder<'_> {
             producer_id: ProducerId::NONE,
             producer_epoch: ProducerEpoch::NONE,
         };
-        Ok(Operation::RepeatInit { request, times: fields.number("times")?, bind: fields.text("as")? })
+        Ok(Operation::RepeatInit {
+            request,
+            times: fields.number("times")?,
+            bind: fields.text("as")?,
+        })
     }
 
     fn call<'s>(&mut self, op: &str, fields: &Fields<'s>) -> Result<Operation<'s>, Unsupported> {
@@ -293,7 +297,10 @@ impl Builder<'_> {
     fn fetch(&mut self, f: &Fields<'_>) -> Result<(Target, Request), Unsupported> {
         let partition = self.partition(f.text("partition")?)?;
         let isolation_level = isolation_level(f.text("isolation")?)?;
-        Ok((Target::Leader(partition), fetch(partition, f.number("offset")?, isolation_level).into()))
+        Ok((
+            Target::Leader(partition),
+            fetch(partition, f.number("offset")?, isolation_level).into(),
+        ))
     }
 
     fn delete_records(&mut self, f: &Fields<'_>) -> Result<(Target, Request), Unsupported> {

@@ -13,13 +13,13 @@ use eosim_types::{
 };
 use serde_json::{Map, Value, json};
 
+use super::answer;
 use super::case::{Case, TopicLayout};
 use super::cluster::SingleBroker;
 use super::compare::{Difference, first_difference, rank_coordinator_epochs};
 use super::fields::Unsupported;
 use super::operation::{Builder, Operation, fetch, parse_partition};
 use super::producers::{Aliases, Renamer};
-use super::answer;
 
 /// Errors on which the recorder always sent again.
 const ALWAYS_RETRIED: [&str; 3] =

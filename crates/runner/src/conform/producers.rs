@@ -30,9 +30,10 @@ impl Aliases {
         let (id, epoch) = match alias {
             "none" => (ProducerId::NONE, ProducerEpoch::NONE),
             "unknown" => (UNKNOWN, ProducerEpoch(0)),
-            _ => *self.bound.get(alias).ok_or_else(|| {
-                Unsupported(format!("producer {alias} was never initialised"))
-            })?,
+            _ => *self
+                .bound
+                .get(alias)
+                .ok_or_else(|| Unsupported(format!("producer {alias} was never initialised")))?,
         };
         let delta: i16 = fields.number_or("epoch_delta", 0)?;
         let epoch = fields.number_or("epoch", epoch.0)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eosim_broker::controller::{Controller, ControllerConfig};
 use eosim_broker::{Broker, BrokerSpec};
 use eosim_clients::{Client, ClientSpec};
-use eosim_types::{ActorId, BrokerId, DefectSet, Duration, Names};
+use eosim_types::{ActorId, BrokerId, DefectSet, Names};
 
 use super::ClusterActor;
 use crate::world::Latency;
@@ -54,7 +54,6 @@ impl ClusterPlan {
                 config: config.broker_config.clone(),
                 topics: topics.clone().collect(),
                 names: Arc::clone(&self.shape.names),
-                transaction_state_load_delay: Duration::ZERO,
             };
             let broker = Broker::new(Arc::new(spec), Arc::clone(&image));
             actors.push(ClusterActor::Broker(Box::new(broker)));
@@ -78,7 +77,9 @@ impl ClusterPlan {
         for (index, spec) in self.clients.iter().enumerate() {
             let id = self.client_id(index);
             match actors.get_mut(usize::from(id.0)) {
-                Some(ClusterActor::Client(client)) if last.get(index) == Some(spec) => client.reset(),
+                Some(ClusterActor::Client(client)) if last.get(index) == Some(spec) => {
+                    client.reset()
+                }
                 Some(actor) => {
                     *actor = ClusterActor::Client(Box::new(Client::new(id, spec, brokers)));
                 }

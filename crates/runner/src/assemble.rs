@@ -1,0 +1,48 @@
+//! From a resolved scenario to actors and faults of the world.
+//!
+//! Nothing is decided here but what a scenario leaves to its seed outside the run itself: which
+//! producers become zombies, and when.
+
+mod clients;
+mod faults;
+mod topology;
+
+use std::sync::Arc;
+
+use eosim_scenario::Plan;
+use eosim_sim::Latency;
+use eosim_sim::cluster::{ClusterPlan, ClusterShape};
+use eosim_sim::fault::Faults;
+use eosim_types::{DefectSet, Duration};
+
+/// Everything that a run needs.
+#[derive(Clone, Debug)]
+pub struct Assembly {
+    /// Actors and network.
+    pub cluster: ClusterPlan,
+    /// Faults, random and aimed.
+    pub faults: Faults,
+}
+
+/// Builds what `plan` describes, with `defects` put back besides those that it turns on itself.
+/// `choose` decides what the seed decides before the run begins; 0 is always the quiet choice.
+pub fn assemble(
+    plan: &Plan,
+    defects: DefectSet,
+    choose: &mut dyn FnMut(&'static str, u32) -> u32,
+) -> Assembly {
+    let mut names = eosim_types::Names::default();
+    let controller = topology::controller_config(plan, &mut names);
+    let mut clients = clients::specs(plan, &mut names);
+    let brokers = controller.brokers.len();
+    let actors = faults::Actors::new(plan);
+    let zombies = faults::zombies(plan, &mut clients, brokers, choose);
+    let faults = faults::faults(plan, &actors, zombies);
+    let latency = Latency {
+        min: Duration::from_micros(plan.network.latency_min_us),
+        max: Duration::from_micros(plan.network.latency_max_us),
+    };
+    let shape = Arc::new(ClusterShape { names: Arc::new(names), controller });
+    let defects = plan.switched_on().union(defects);
+    Assembly { cluster: ClusterPlan { shape, clients, latency, defects }, faults }
+}

@@ -1,0 +1,113 @@
+//! Producers and consumers.
+
+use eosim_scenario::plan::{self, Step, Workload, split_partition};
+use eosim_scenario::{Plan, Probability, Spread};
+use eosim_sim::cluster::{
+    ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
+};
+use eosim_types::{Duration, Instant, Names, Sequence, TopicPartition};
+
+/// The clients of `plan`: producers, then consumers.
+pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
+    let version = plan.transaction_version();
+    let mut specs = Vec::new();
+    for producer in &plan.producers {
+        for instance in producer.instances() {
+            let id = instance.transactional_id;
+            specs.push(ClientSpec::Producer(ProducerSpec {
+                config: producer.config(version),
+                transactional_id: id.map(|id| names.add_transactional_id(&id)),
+                start_at: at_ms(producer.start_ms),
+                workload: workload(&producer.workload, names),
+            }));
+        }
+    }
+    specs.extend(plan.consumers.iter().map(|c| ClientSpec::Consumer(consumer(c, names))));
+    specs
+}
+
+fn consumer(consumer: &plan::Consumer, names: &mut Names) -> ConsumerSpec {
+    ConsumerSpec {
+        config: consumer.config(),
+        partitions: partitions(&consumer.partitions, names),
+        start_at: at_ms(consumer.start_ms),
+        poll_interval: Duration::from_millis(consumer.poll_interval_ms),
+        end_offsets_at: consumer.end_offsets_at_ms.iter().copied().map(at_ms).collect(),
+    }
+}
+
+fn workload(workload: &Workload, names: &mut Names) -> ProducerWorkload {
+    match workload {
+        Workload::Random(random) => ProducerWorkload::Random(RandomWorkload {
+            partitions: partitions(&random.partitions, names),
+            transactions: random.transactions,
+            records: span(random.records_per_transaction),
+            abort_per_mille: per_mille(random.abort),
+            flush_per_mille: per_mille(random.flush),
+            pause: span_ms(random.pause_between_transactions_ms),
+            record_pause: span_ms(random.pause_between_records_ms),
+            value_bytes: random.value_bytes,
+            restart_pause: Duration::from_millis(random.restart_pause_ms),
+        }),
+        Workload::Script(steps) => {
+            ProducerWorkload::Script(steps.iter().map(|s| step(s, names)).collect())
+        }
+    }
+}
+
+fn step(step: &Step, names: &mut Names) -> ScriptStep {
+    match step {
+        Step::Init => ScriptStep::InitTransactions,
+        Step::Begin => ScriptStep::BeginTransaction,
+        Step::Send(send) => ScriptStep::Send {
+            partition: partition(&send.partition, names),
+            value: names.add_value(&send.value),
+            value_bytes: send.value_bytes.unwrap_or_else(|| length(&send.value)),
+        },
+        Step::Flush => ScriptStep::Flush,
+        Step::Commit => ScriptStep::CommitTransaction,
+        Step::Abort => ScriptStep::AbortTransaction,
+        Step::Close => ScriptStep::Close,
+        Step::WaitMs(ms) => ScriptStep::Pause(Duration::from_millis(*ms)),
+        Step::WaitUntilMs(ms) => ScriptStep::PauseUntil(at_ms(*ms)),
+        Step::RawProduce(raw) => ScriptStep::RawProduce {
+            partition: partition(&raw.partition, names),
+            base_sequence: Sequence(raw.base_sequence),
+            values: raw.values.iter().map(|value| names.add_value(value)).collect(),
+            value_bytes: raw.values.first().map_or(0, |value| length(value)),
+        },
+    }
+}
+
+fn length(text: &str) -> u32 {
+    u32::try_from(text.len()).expect("a checked value is short")
+}
+
+fn partitions(list: &[String], names: &mut Names) -> Vec<TopicPartition> {
+    list.iter().map(|text| partition(text, names)).collect()
+}
+
+fn partition(text: &str, names: &mut Names) -> TopicPartition {
+    let (topic, number) = split_partition(text).expect("a checked scenario names partitions");
+    let number = i32::try_from(number).expect("a checked partition number is small");
+    TopicPartition::new(names.add_topic(topic), number)
+}
+
+fn at_ms(ms: u64) -> Instant {
+    Instant::START + Duration::from_millis(ms)
+}
+
+fn span(spread: Spread) -> Span<u32> {
+    let small = |n: u64| u32::try_from(n).expect("a checked number of records is small");
+    Span { min: small(spread.min), max: small(spread.max) }
+}
+
+fn span_ms(spread: Spread) -> Span<Duration> {
+    Span { min: Duration::from_millis(spread.min), max: Duration::from_millis(spread.max) }
+}
+
+/// The nearest whole number of thousandths.
+fn per_mille(probability: Probability) -> u32 {
+    let scaled = u64::from(probability.numerator) * 2000 / u64::from(probability.denominator);
+    u32::try_from(scaled.div_ceil(2)).expect("at most 1000")
+}

@@ -1,0 +1,256 @@
+//! Faults: by chance, by rule, and zombies.
+
+use eosim_actor::CrashKind;
+use eosim_scenario::plan::{self, CrashTarget, Moment, Party, PauseTarget, Zombie};
+use eosim_scenario::{Plan, Probability, Spread};
+use eosim_sim::HoldKey;
+use eosim_sim::cluster::ClientSpec;
+use eosim_sim::fault::{
+    Action, Aimed, AimedFault, ConnectionReset, Crash, Faults, GcPause, LateRequest, LostRequest,
+    LostResponse, Phase, Random, Range, Rate, Stall, Trigger,
+};
+use eosim_types::{ActorId, Duration, Instant, Names};
+
+/// The actors of a plan by role.
+pub(super) struct Actors {
+    names: Vec<String>,
+    brokers: usize,
+    producers: usize,
+}
+
+impl Actors {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let brokers = usize::try_from(plan.cluster.brokers).expect("at most 9");
+        let producers = plan.producers.iter().flat_map(plan::Producer::instances).count();
+        Self { names: plan.actors(), brokers, producers }
+    }
+
+    fn range(&self, from: usize, to: usize) -> Vec<ActorId> {
+        (from..to).map(|at| ActorId(u16::try_from(at).expect("few actors"))).collect()
+    }
+
+    fn brokers(&self) -> Vec<ActorId> {
+        self.range(1, 1 + self.brokers)
+    }
+
+    fn stallable(&self, target: PauseTarget) -> Vec<ActorId> {
+        let clients = 1 + self.brokers;
+        let consumers = clients + self.producers;
+        match target {
+            PauseTarget::Any => self.range(1, self.names.len()),
+            PauseTarget::Broker => self.brokers(),
+            PauseTarget::Producer => self.range(clients, consumers),
+            PauseTarget::Consumer => self.range(consumers, self.names.len()),
+        }
+    }
+
+    fn named(&self, name: &Option<String>) -> Option<ActorId> {
+        let name = name.as_ref()?;
+        let at = self.names.iter().position(|known| known == name);
+        let at = at.expect("a checked scenario names actors that exist");
+        Some(ActorId(u16::try_from(at).expect("few actors")))
+    }
+}
+
+/// Chooses zombies among the transactional producers and adds a successor for each, after all
+/// other clients.
+pub(super) fn zombies(
+    plan: &Plan,
+    clients: &mut Vec<ClientSpec>,
+    brokers: usize,
+    choose: &mut dyn FnMut(&'static str, u32) -> u32,
+) -> Vec<Stall> {
+    let Some(zombie) = &plan.faults.zombie else { return Vec::new() };
+    let mut stalls = Vec::new();
+    for index in 0..clients.len() {
+        let ClientSpec::Producer(spec) = &clients[index] else { continue };
+        if spec.transactional_id.is_none() || !strikes(zombie.rate, "plan.zombie", choose) {
+            continue;
+        }
+        let (stall, successor_at) = draw_stall(zombie, spec.start_at, choose);
+        let mut successor = spec.clone();
+        successor.start_at = successor_at;
+        let actor = ActorId(u16::try_from(1 + brokers + index).expect("few actors"));
+        stalls.push(Stall { actor, ..stall });
+        clients.push(ClientSpec::Producer(successor));
+    }
+    stalls
+}
+
+fn strikes(
+    rate: Probability,
+    site: &'static str,
+    choose: &mut dyn FnMut(&'static str, u32) -> u32,
+) -> bool {
+    rate.numerator > 0 && choose(site, rate.denominator) >= rate.denominator - rate.numerator
+}
+
+fn draw_stall(
+    zombie: &Zombie,
+    start: Instant,
+    choose: &mut dyn FnMut(&'static str, u32) -> u32,
+) -> (Stall, Instant) {
+    let mut draw = |site, spread: Spread| {
+        let options = u32::try_from(spread.max - spread.min + 1).expect("a checked spread");
+        Duration::from_millis(spread.min + u64::from(choose(site, options)))
+    };
+    let at = start + draw("plan.zombie.after", zombie.after_ms);
+    let lasts = draw("plan.zombie.pause", zombie.pause_ms);
+    let successor = at + draw("plan.zombie.successor", zombie.successor_after_ms);
+    (Stall { actor: ActorId::CONTROLLER, at, lasts }, successor)
+}
+
+/// The faults of `plan`.
+pub(super) fn faults(plan: &Plan, actors: &Actors, zombies: Vec<Stall>) -> Faults {
+    let faults = &plan.faults;
+    let mut random = Random {
+        phase: Phase { start: at_ms(faults.start_ms), end: at_ms(faults.until_ms) },
+        ..Random::default()
+    };
+    if let Some(probability) = faults.lost_response {
+        random.lost_response = LostResponse { rate: rate(probability), ..LostResponse::default() };
+    }
+    if let Some(lost) = faults.lost_request {
+        let (rate, silent) = (rate(lost.rate), lost.silent);
+        random.lost_request = LostRequest { rate, silent, ..LostRequest::default() };
+    }
+    if let Some(late) = faults.late_request {
+        let (rate, after) = (rate(late.rate), range(late.delay_ms));
+        random.late_request = LateRequest { rate, after, ..LateRequest::default() };
+    }
+    if let Some(reset) = faults.connection_reset {
+        let (rate, after) = (rate(reset.rate), range(reset.after_ms));
+        random.connection_reset = ConnectionReset { rate, after, ..ConnectionReset::default() };
+    }
+    if let Some(crash) = &faults.crash {
+        random.crash = crash_fault(plan, actors, crash);
+    }
+    if let Some(pause) = &faults.gc_pause {
+        random.gc_pause = GcPause {
+            rate: rate(pause.rate),
+            every: Duration::from_millis(pause.every_ms),
+            targets: actors.stallable(pause.target),
+            lasts: range(pause.pause_ms),
+            ..GcPause::default()
+        };
+    }
+    random.zombie.stalls = zombies;
+    Faults { random, aimed: aimed(plan, actors) }
+}
+
+fn crash_fault(plan: &Plan, actors: &Actors, crash: &plan::Crash) -> Crash {
+    Crash {
+        rate: rate(crash.rate),
+        every: Duration::from_millis(crash.every_ms),
+        targets: crash_targets(plan, actors, crash.target),
+        power_loss: rate(crash.power_loss),
+        down: range(crash.down_ms),
+        ..Crash::default()
+    }
+}
+
+fn crash_targets(plan: &Plan, actors: &Actors, target: CrashTarget) -> Vec<ActorId> {
+    let cluster = &plan.cluster;
+    let all = actors.brokers();
+    let first = |replicas: &Vec<u32>| replicas.first().copied().unwrap_or(1);
+    let chosen: Vec<u32> = match target {
+        CrashTarget::Broker => return all,
+        CrashTarget::Leader => {
+            let topics = cluster.topics.values();
+            topics.flat_map(|t| t.assignment(cluster.brokers)).map(|r| first(&r)).collect()
+        }
+        CrashTarget::Coordinator => {
+            let state = cluster.transaction_state.assignment(cluster.brokers);
+            let ids = plan.producers.iter().flat_map(plan::Producer::instances);
+            let ids = ids.filter_map(|producer| producer.transactional_id);
+            let partitions = i32::try_from(state.len()).expect("at most 50");
+            let broker = |id: String| {
+                let placed = cluster.place.get(&id).copied();
+                let partition = usize::try_from(Names::hash_partition(&id, partitions));
+                placed.unwrap_or_else(|| first(&state[partition.expect("not negative")]))
+            };
+            ids.map(broker).collect()
+        }
+    };
+    all.into_iter().filter(|actor| chosen.contains(&u32::from(actor.0))).collect()
+}
+
+fn aimed(plan: &Plan, actors: &Actors) -> Aimed {
+    let keys = HoldKeys::default();
+    let mut keys = keys;
+    let rules = plan.aimed.iter().map(|rule| {
+        let (moment, api) = rule.when.moment();
+        let when = Trigger {
+            moment: match moment {
+                Moment::Sent => eosim_sim::fault::Moment::Sent,
+                Moment::Received => eosim_sim::fault::Moment::Received,
+                Moment::Answered => eosim_sim::fault::Moment::Answered,
+                Moment::AnswerReceived => eosim_sim::fault::Moment::AnswerReceived,
+            },
+            api: Some(api.name().to_string()),
+            from: actors.named(&rule.when.sender),
+            to: actors.named(&rule.when.receiver),
+            nth: rule.when.nth,
+        };
+        AimedFault::new(when, action(&rule.r#do, &mut keys))
+    });
+    Aimed { rules: rules.collect() }
+}
+
+/// Numbers for the names under which messages are held.
+#[derive(Default)]
+struct HoldKeys<'a>(Vec<&'a str>);
+
+impl<'a> HoldKeys<'a> {
+    fn key(&mut self, name: &'a str) -> HoldKey {
+        let known = self.0.iter().position(|known| *known == name);
+        let at = known.unwrap_or_else(|| {
+            self.0.push(name);
+            self.0.len() - 1
+        });
+        HoldKey(u16::try_from(at).expect("at most 64 rules"))
+    }
+}
+
+fn action<'a>(action: &'a plan::Action, keys: &mut HoldKeys<'a>) -> Action {
+    let ms = Duration::from_millis;
+    match action {
+        plan::Action::Drop => Action::Drop,
+        plan::Action::Silence => Action::Silence,
+        plan::Action::Reset => Action::Reset,
+        plan::Action::DelayMs(time) => Action::Delay(ms(*time)),
+        plan::Action::LateMs(time) => Action::Late(ms(*time)),
+        plan::Action::Hold(name) => Action::Hold(keys.key(name)),
+        plan::Action::Release(name) => Action::Release(keys.key(name)),
+        plan::Action::Crash(crash) => Action::Crash {
+            who: party(crash.who),
+            kind: match crash.kind {
+                plan::CrashKind::Process => CrashKind::Process,
+                plan::CrashKind::PowerLoss => CrashKind::PowerLoss,
+            },
+            down: ms(crash.down_ms),
+        },
+        plan::Action::Pause(pause) => {
+            Action::Pause { who: party(pause.who), lasts: ms(pause.for_ms) }
+        }
+    }
+}
+
+fn party(party: Party) -> eosim_sim::fault::Party {
+    match party {
+        Party::Sender => eosim_sim::fault::Party::Sender,
+        Party::Receiver => eosim_sim::fault::Party::Receiver,
+    }
+}
+
+fn rate(probability: Probability) -> Rate {
+    Rate::new(probability.numerator, probability.denominator)
+}
+
+fn range(spread: Spread) -> Range {
+    Range::from_millis(spread.min, spread.max)
+}
+
+fn at_ms(ms: u64) -> Instant {
+    Instant::START + Duration::from_millis(ms)
+}

@@ -1,0 +1,33 @@
+//! One run: a plan and its choices in, a verdict out.
+//!
+//! Two phases: while faults strike, only safety is judged; then everything heals and progress is
+//! demanded by a deadline.
+
+mod listener;
+mod machine;
+mod recovery;
+mod setup;
+
+pub use listener::{Describe, Line, Watch};
+pub use machine::{Machine, SeededMachine};
+
+use eosim_checker::Verdict;
+use eosim_sim::fault::Count;
+use eosim_types::Instant;
+
+/// What came out of one run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunResult {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Events taken by actors.
+    pub steps: u64,
+    /// Requests and responses among them.
+    pub delivered: u64,
+    /// Virtual time at the end.
+    pub ended_at: Instant,
+    /// Fingerprint of every step.
+    pub digest: u64,
+    /// Per fault: how often it was applied and effective.
+    pub faults: Vec<(&'static str, Count)>,
+}

@@ -1,0 +1,146 @@
+//! Who listens to a run: the checker always, history and transcript when somebody wants to read.
+
+use eosim_actor::{Effect, Event};
+use eosim_checker::Checker;
+use eosim_sim::{Cause, Command, Envelope, Listener, Stamp, fault::Fate, fault::Way};
+use eosim_types::message::Message;
+use eosim_types::observation::{Observation, Observed};
+use eosim_types::{ActorId, Instant, Names};
+
+/// How messages and observations are put into words; given by whoever renders.
+#[derive(Clone, Copy)]
+pub struct Describe {
+    /// A message, in one short line.
+    pub message: fn(&Message, &Names) -> String,
+    /// An observation, in one short line.
+    pub observed: fn(&Observed, &Names) -> String,
+}
+
+/// One line of a transcript.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// When.
+    pub at: Instant,
+    /// At which step.
+    pub step: u64,
+    /// Whom it concerns.
+    pub actor: ActorId,
+    /// What happened.
+    pub text: String,
+}
+
+/// What is kept of a run for reading.
+#[derive(Default)]
+struct Kept {
+    describe: Option<Describe>,
+    names: Names,
+    lines: Vec<Line>,
+    history: Vec<Observation>,
+}
+
+/// Passes observations to the checker, and keeps history and transcript if asked to.
+pub struct Watch {
+    pub(super) checker: Checker,
+    /// The checker is at work: a panic now is its own.
+    pub(super) in_checker: bool,
+    kept: Option<Box<Kept>>,
+}
+
+impl Watch {
+    pub(super) fn new(checker: Checker) -> Self {
+        Self { checker, in_checker: false, kept: None }
+    }
+
+    /// Keeps everything from now on.
+    pub(super) fn keep(&mut self, describe: Describe, names: Names) {
+        let describe = Some(describe);
+        self.kept = Some(Box::new(Kept { describe, names, ..Kept::default() }));
+    }
+
+    /// The transcript and the history, if they were kept.
+    #[must_use]
+    pub fn take_kept(&mut self) -> (Vec<Line>, Vec<Observation>) {
+        self.kept.take().map_or_else(Default::default, |kept| (kept.lines, kept.history))
+    }
+}
+
+impl Kept {
+    fn line(&mut self, stamp: Stamp, text: String) {
+        self.lines.push(Line { at: stamp.at, step: stamp.step, actor: stamp.actor, text });
+    }
+
+    fn message(&self, message: &Message) -> String {
+        self.describe.map_or_else(String::new, |describe| (describe.message)(message, &self.names))
+    }
+
+    fn event(&self, event: &Event<Message>) -> String {
+        match event {
+            Event::Started => "starts".into(),
+            Event::StopRequested => "is asked to stop".into(),
+            Event::Timer(key) => format!("timer {}", key.0),
+            Event::Request { from, message, .. } => {
+                format!("<- {} {}", actor(*from), self.message(message))
+            }
+            Event::Response { correlation, message } => {
+                format!("<- #{} {}", correlation.0, self.message(message))
+            }
+            Event::Disconnected { correlation } => format!("<- #{} disconnected", correlation.0),
+        }
+    }
+}
+
+fn actor(id: ActorId) -> String {
+    format!("[{}]", id.0)
+}
+
+impl Listener<Message, Observed> for Watch {
+    fn observed(&mut self, stamp: Stamp, what: Observed) {
+        let observation = Observation { at: stamp.at, step: stamp.step, actor: stamp.actor, what };
+        self.in_checker = true;
+        self.checker.observe(&observation);
+        self.in_checker = false;
+        if let Some(kept) = &mut self.kept {
+            if let Some(describe) = kept.describe {
+                let text = format!("   * {}", (describe.observed)(&observation.what, &kept.names));
+                kept.line(stamp, text);
+            }
+            kept.history.push(observation);
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, stamp: Stamp, event: &Event<Message>) {
+        if let Some(kept) = &mut self.kept {
+            let text = kept.event(event);
+            kept.line(stamp, text);
+        }
+    }
+
+    #[inline]
+    fn effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>]) {
+        let Some(kept) = &mut self.kept else { return };
+        for effect in effects {
+            if let Effect::Send { to, correlation, message, .. } = effect {
+                let text =
+                    format!("   -> {} #{} {}", actor(*to), correlation.0, kept.message(message));
+                kept.line(stamp, text);
+            }
+        }
+    }
+
+    fn fate(&mut self, at: Instant, envelope: &Envelope<'_, Message>, fate: Fate) {
+        let Some(kept) = &mut self.kept else { return };
+        let way = match envelope.way {
+            Way::Request => "request",
+            Way::Response => "response",
+        };
+        let text = format!("   ! {way} to {}: {fate:?}", actor(envelope.to));
+        kept.lines.push(Line { at, step: 0, actor: envelope.from, text });
+    }
+
+    fn command(&mut self, at: Instant, _: Cause, command: &Command) {
+        let Some(kept) = &mut self.kept else { return };
+        let text = format!("   ! {command:?}");
+        kept.lines.push(Line { at, step: 0, actor: ActorId::CONTROLLER, text });
+    }
+}

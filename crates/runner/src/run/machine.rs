@@ -1,0 +1,176 @@
+//! The machine that runs one seed after the other in the same memory.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use eosim_actor::{Choices, Site, Stream};
+use eosim_checker::{Anomaly, Checker, CheckerSetup, Verdict};
+use eosim_scenario::Plan;
+use eosim_sim::cluster::{ClusterPlan, ClusterWorld, Populated, dump};
+use eosim_sim::fault::Faults;
+use eosim_sim::{Limits, Seeded, Stop};
+use eosim_types::observation::ClusterDump;
+use eosim_types::{ActorId, Duration, Instant, Marks};
+
+use super::listener::{Describe, Watch};
+use super::recovery::Scene;
+use super::{RunResult, setup};
+use crate::assemble::Assembly;
+
+/// How often, in virtual time, the machine looks whether a run is over.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Runs plans whose choices come from `C`.
+pub struct Machine<C> {
+    world: ClusterWorld<C, Faults, Watch>,
+    populated: Populated,
+    setup: CheckerSetup,
+    cluster: Option<ClusterPlan>,
+    /// The names of the actors.
+    called: Vec<String>,
+}
+
+/// A machine for sweeps.
+pub type SeededMachine = Machine<Seeded>;
+
+impl<C: Choices> Machine<C> {
+    /// A machine with `choices` for its first run.
+    #[must_use]
+    pub fn new(choices: C) -> Self {
+        let setup = CheckerSetup::default();
+        let watch = Watch::new(Checker::new(&setup));
+        let world = ClusterWorld::new(choices, Faults::default(), watch);
+        Self { world, populated: Populated::default(), setup, cluster: None, called: Vec::new() }
+    }
+
+    /// The source of choices, to be set before [`Self::run`].
+    pub fn choices(&mut self) -> &mut C {
+        &mut self.world.choices
+    }
+
+    /// How often each rule was reached since this was last asked.
+    pub fn take_marks(&mut self) -> Marks {
+        std::mem::take(&mut self.world.marks)
+    }
+
+    /// A choice that the seed makes before the run.
+    pub fn choose_for_plan(&mut self, name: &'static str, n: u32) -> u32 {
+        let site = Site::new(name, Stream::Plan);
+        if n <= 1 { 0 } else { self.world.choices.choose(site, ActorId::CONTROLLER, n) }
+    }
+
+    /// Runs `plan` as assembled. A panic of an actor is a verdict; one of the checker goes on to
+    /// the caller.
+    pub fn run(&mut self, plan: &Plan, assembly: Assembly, keep: Option<Describe>) -> RunResult {
+        self.prepare(plan, assembly, keep);
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.drive(plan)));
+        let verdict = match outcome {
+            Ok(verdict) => verdict,
+            Err(panic) if self.world.listener.in_checker => std::panic::resume_unwind(panic),
+            Err(panic) => {
+                self.populated = Populated::default();
+                Verdict::Safety(vec![self.broken_assumption(&*panic)])
+            }
+        };
+        RunResult {
+            verdict,
+            steps: self.world.steps(),
+            delivered: self.world.delivered(),
+            ended_at: self.world.now(),
+            digest: self.world.digest(),
+            faults: self.world.faults.random.counts(),
+        }
+    }
+
+    /// What the brokers hold after a run.
+    #[must_use]
+    pub fn dump(&self) -> ClusterDump {
+        ClusterDump { at: self.world.now(), ..dump(self.world.actors()) }
+    }
+
+    /// What was kept of the last run, if it was kept.
+    pub fn watch(&mut self) -> &mut Watch {
+        &mut self.world.listener
+    }
+
+    fn prepare(&mut self, plan: &Plan, assembly: Assembly, keep: Option<Describe>) {
+        let setup = setup::of(plan, &assembly);
+        if setup == self.setup {
+            self.world.listener.checker.reset();
+        } else {
+            self.world.listener = Watch::new(Checker::new(&setup));
+            self.setup = setup;
+        }
+        self.world.listener.in_checker = false;
+        if let Some(describe) = keep {
+            let names = assembly.cluster.shape.names.as_ref().clone();
+            self.world.listener.keep(describe, names);
+        }
+        self.world.faults = assembly.faults;
+        self.populated.begin(&mut self.world, &assembly.cluster, 0);
+        self.called = plan.actors();
+        self.cluster = Some(assembly.cluster);
+    }
+
+    fn scene(&self) -> Scene<'_> {
+        let cluster = self.cluster.as_ref().expect("a run was prepared");
+        Scene {
+            actors: self.world.actors(),
+            clients: &cluster.clients,
+            names: &cluster.shape.names,
+            called: &self.called,
+        }
+    }
+
+    /// Both phases, and the verdict.
+    fn drive(&mut self, plan: &Plan) -> Verdict {
+        let limit = Instant::START + Duration::from_millis(plan.limits.virtual_time_max_ms);
+        let healed = Instant::START + Duration::from_millis(plan.faults.until_ms);
+        let steps = plan.limits.steps_max;
+        let mut stop = self.world.run(Limits { until: healed, steps });
+        let mut finished_at = healed;
+        while stop != Stop::StepLimit && !self.scene().is_over() {
+            let recovery = Duration::from_millis(plan.limits.recovery_max_ms);
+            if !self.scene().clients_are_finished() {
+                finished_at = self.world.now();
+            }
+            if self.world.now() >= limit.min(finished_at + recovery) {
+                break;
+            }
+            let until = self.world.now() + LOOK_EVERY;
+            stop = self.world.run(Limits { until, steps });
+            self.world.advance(until.since(self.world.now()));
+        }
+        let inconclusive =
+            (stop == Stop::StepLimit).then(|| format!("{steps} steps were not enough"));
+        self.judge(inconclusive)
+    }
+
+    fn judge(&mut self, inconclusive: Option<String>) -> Verdict {
+        let over = self.scene().is_over();
+        let dump = ClusterDump { healed: over, ..self.dump() };
+        let watch = &mut self.world.listener;
+        watch.in_checker = true;
+        watch.checker.finish(&dump);
+        watch.in_checker = false;
+        let stuck = if over || inconclusive.is_some() {
+            Vec::new()
+        } else {
+            self.scene().stuck(self.world.now())
+        };
+        Verdict::of(self.world.listener.checker.anomalies(), stuck, inconclusive)
+    }
+
+    fn broken_assumption(&self, panic: &(dyn std::any::Any + Send)) -> Anomaly {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Anomaly {
+            invariant: "broken-assumption",
+            at: self.world.now(),
+            step: self.world.steps(),
+            summary: text.unwrap_or_else(|| "an actor panicked".into()),
+            rule: "",
+            skeleton: vec!["panic"],
+            fingerprint: 0,
+        }
+    }
+}

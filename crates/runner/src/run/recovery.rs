@@ -1,0 +1,129 @@
+//! Progress after healing: when a run is over, and what is stuck if it never is.
+//!
+//! Everything must come to rest: applications finished, transactions decided and complete, data
+//! replicated and stable, readers at the end of what they may see.
+
+use eosim_checker::Stuck;
+use eosim_sim::cluster::{Broker, Client, ClientSpec, ClusterActor, Unfinished};
+use eosim_types::message::IsolationLevel;
+use eosim_types::{Instant, Names, TopicPartition};
+
+/// The cluster of a run and what its clients were asked to do.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) actors: &'a [ClusterActor],
+    pub(super) clients: &'a [ClientSpec],
+    pub(super) names: &'a Names,
+    /// The names of the actors.
+    pub(super) called: &'a [String],
+}
+
+impl Scene<'_> {
+    /// Every application has done what it was asked to.
+    pub(super) fn clients_are_finished(&self) -> bool {
+        self.actors.iter().filter_map(ClusterActor::as_client).all(Client::is_finished)
+    }
+
+    /// Nothing is left to wait for.
+    pub(super) fn is_over(&self) -> bool {
+        self.clients_are_finished()
+            && self.brokers().all(|broker| broker.unfinished().is_empty())
+            && self.leaderless().next().is_none()
+            && self.behind().next().is_none()
+    }
+
+    /// Everything that does not move.
+    pub(super) fn stuck(&self, since: Instant) -> Vec<Stuck> {
+        let stuck = |what, waiting_for| Stuck { what, waiting_for, since };
+        let clients = self.actors.iter().enumerate().filter_map(|(at, actor)| {
+            let client = actor.as_client().filter(|client| !client.is_finished())?;
+            let waiting = client.waits_for().unwrap_or_else(|| "its own next step".into());
+            Some(stuck(format!("application {}", self.name(at)), waiting))
+        });
+        let leaderless = self
+            .leaderless()
+            .map(|tp| stuck(format!("partition {}", self.names.partition(tp)), "a leader".into()));
+        let unfinished = self.brokers().flat_map(|broker| {
+            let at = broker.spec().id;
+            let unfinished = broker.unfinished().into_iter();
+            unfinished.map(move |one| (at, one))
+        });
+        let unfinished = unfinished.map(|(at, one)| self.describe(at.0, &one, since));
+        let behind = self.behind().map(|(reader, tp, position, bound)| {
+            let what = format!("reader {} of {}", self.name(reader), self.names.partition(tp));
+            stuck(what, format!("records from {position} up to {bound}"))
+        });
+        clients.chain(leaderless).chain(unfinished).chain(behind).collect()
+    }
+
+    fn name(&self, at: usize) -> &str {
+        self.called.get(at).map_or("successor", String::as_str)
+    }
+
+    fn brokers(&self) -> impl Iterator<Item = &Broker> {
+        self.actors.iter().filter_map(ClusterActor::as_broker)
+    }
+
+    /// Partitions that nobody leads, as the controller knows and the leader itself believes.
+    fn leaderless(&self) -> impl Iterator<Item = TopicPartition> + '_ {
+        let controller = self.actors.iter().find_map(ClusterActor::as_controller);
+        let partitions = controller.into_iter().flat_map(|c| c.image().partitions.keys().copied());
+        partitions.filter(|&tp| !self.brokers().any(|broker| broker.leads(tp)))
+    }
+
+    /// Readers that have not reached the end of what they may see: (actor, partition, position,
+    /// bound).
+    fn behind(&self) -> impl Iterator<Item = (usize, TopicPartition, i64, i64)> + '_ {
+        let first = self.actors.len() - self.clients.len();
+        let readers = self.clients.iter().enumerate().filter_map(move |(at, spec)| {
+            let ClientSpec::Consumer(spec) = spec else { return None };
+            let ClusterActor::Client(client) = &self.actors[first + at] else { return None };
+            let Client::Consumer(application) = client.as_ref() else { return None };
+            Some((first + at, spec, application))
+        });
+        readers.flat_map(move |(at, spec, application)| {
+            spec.partitions.iter().filter_map(move |&tp| {
+                let bound = self.bound(tp, spec.config.isolation_level)?;
+                let position = application.position(tp).unwrap_or(0);
+                (position < bound).then_some((at, tp, position, bound))
+            })
+        })
+    }
+
+    fn bound(&self, tp: TopicPartition, isolation_level: IsolationLevel) -> Option<i64> {
+        let leader = self.brokers().find(|broker| broker.leads(tp))?;
+        let (high_watermark, last_stable_offset) = leader.bounds(tp)?;
+        Some(match isolation_level {
+            IsolationLevel::ReadUncommitted => high_watermark,
+            IsolationLevel::ReadCommitted => last_stable_offset,
+        })
+    }
+
+    fn describe(&self, broker: i32, unfinished: &Unfinished, since: Instant) -> Stuck {
+        let (what, waiting_for) = match unfinished {
+            Unfinished::Transaction(t) => {
+                let id = self.names.transactional_id(t.transactional_id);
+                let list = t.partitions.iter().map(|tp| self.names.partition(*tp));
+                let list = list.collect::<Vec<String>>().join(", ");
+                let pending = t.pending_state.map_or("nothing is being written", |p| p.name());
+                (
+                    format!("transaction of {id} in {} at broker {broker}", t.state.name()),
+                    format!("pending {pending}; partitions [{list}]"),
+                )
+            }
+            Unfinished::Partition {
+                partition,
+                high_watermark,
+                last_stable_offset,
+                log_end_offset,
+            } => (
+                format!("partition {} led by broker {broker}", self.names.partition(*partition)),
+                format!(
+                    "log end {log_end_offset}, high watermark {high_watermark}, \
+                     last stable offset {last_stable_offset}"
+                ),
+            ),
+        };
+        Stuck { what, waiting_for, since }
+    }
+}

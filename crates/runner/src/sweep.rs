@@ -1,0 +1,179 @@
+//! Many seeds over many scenarios: dealt from one counter to all workers, folded in order, so that
+//! the output does not depend on how many workers there are.
+
+mod fold;
+mod worker;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use eosim_scenario::ScenarioFile;
+use eosim_types::{DefectSet, Marks};
+
+use crate::run::RunResult;
+pub use fold::{Failure, ScenarioSummary, SweepSummary};
+
+/// What to sweep.
+pub struct Sweep<'a> {
+    /// Scenarios, in the order in which they are reported.
+    pub scenarios: &'a [ScenarioFile],
+    /// The first seed of each scenario.
+    pub first_seed: u64,
+    /// How many seeds of each scenario; without end if `None`.
+    pub count: Option<u64>,
+    /// How long at most, by the clock on the wall.
+    pub time: Option<Duration>,
+    /// Workers.
+    pub jobs: usize,
+    /// Which share of the seeds: every `of`-th, beginning with the `part`-th (from 0).
+    pub partition: (u64, u64),
+    /// Stop after so many failures.
+    pub max_fail: Option<u64>,
+    /// Switches that are on in every run.
+    pub defects: DefectSet,
+    /// One run in so many is done twice and compared; 0 for none.
+    pub verify_every: u64,
+}
+
+/// One seed of one scenario, and what came of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SeedResult {
+    /// Index of the scenario.
+    pub scenario: usize,
+    /// The seed.
+    pub seed: u64,
+    /// The result.
+    pub run: RunResult,
+    /// The digest of a second run, if it differed.
+    pub second_digest: Option<u64>,
+}
+
+/// Hears how a sweep goes. Called from one thread, in the order of the seeds.
+pub trait Progress {
+    /// Another seed is done.
+    fn seed(&mut self, result: &SeedResult);
+    /// Nothing new for a moment.
+    fn tick(&mut self) {}
+}
+
+/// Units are dealt in handfuls of this size, so that the counter is not a bottleneck.
+const HANDFUL: u64 = 8;
+
+/// How far workers may run ahead of what is folded, in handfuls for each.
+const AHEAD: u64 = 64;
+
+impl Sweep<'_> {
+    /// The `unit`-th piece of work: every scenario in turn with one seed, then the next seed.
+    fn unit(&self, unit: u64) -> (usize, u64) {
+        let scenarios = self.scenarios.len() as u64;
+        let (part, of) = self.partition;
+        let round = unit / scenarios;
+        let scenario = usize::try_from(unit % scenarios).expect("an index of the list");
+        (scenario, self.first_seed.wrapping_add(round * of + part))
+    }
+
+    fn units(&self) -> u64 {
+        let (part, of) = self.partition;
+        let own = |count: u64| count.saturating_sub(part).div_ceil(of);
+        self.count.map_or(u64::MAX, |count| own(count) * self.scenarios.len() as u64)
+    }
+
+    /// Sweeps until all seeds are done, time is up, too many fail, or `stop` is set. Finished
+    /// seeds are never lost: the summary holds exactly those before the first that is missing.
+    pub fn run(&self, stop: &AtomicBool, progress: &mut dyn Progress) -> SweepSummary {
+        let dealt = AtomicU64::new(0);
+        let folded = AtomicU64::new(0);
+        let (sender, receiver) = mpsc::channel();
+        let deadline = self.time.map(|time| Instant::now() + time);
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                let sender = sender.clone();
+                let (dealt, folded) = (&dealt, &folded);
+                scope.spawn(move || self.work(dealt, folded, stop, &sender));
+            }
+            drop(sender);
+            self.fold(&receiver, &folded, stop, deadline, progress)
+        })
+    }
+
+    fn work(
+        &self,
+        dealt: &AtomicU64,
+        folded: &AtomicU64,
+        stop: &AtomicBool,
+        results: &mpsc::Sender<Message>,
+    ) {
+        let mut worker = worker::Worker::new(self);
+        let total = self.units();
+        while !stop.load(Ordering::Relaxed) {
+            let first = dealt.fetch_add(HANDFUL, Ordering::Relaxed);
+            if first >= total {
+                break;
+            }
+            let ahead = HANDFUL * AHEAD * self.jobs.max(1) as u64;
+            while first > folded.load(Ordering::Relaxed) + ahead && !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            for unit in first..total.min(first.saturating_add(HANDFUL)) {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let (scenario, seed) = self.unit(unit);
+                let result = worker.run(scenario, seed);
+                if results.send(Message::Result(unit, Box::new(result))).is_err() {
+                    return;
+                }
+            }
+        }
+        let _ = results.send(Message::Marks(Box::new(worker.take_marks())));
+    }
+
+    fn fold(
+        &self,
+        results: &mpsc::Receiver<Message>,
+        folded: &AtomicU64,
+        stop: &AtomicBool,
+        deadline: Option<Instant>,
+        progress: &mut dyn Progress,
+    ) -> SweepSummary {
+        let mut summary = SweepSummary::new(self.scenarios);
+        let mut early: BTreeMap<u64, Box<SeedResult>> = BTreeMap::new();
+        let mut next = 0;
+        loop {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                stop.store(true, Ordering::Relaxed);
+            }
+            match results.recv_timeout(Duration::from_millis(100)) {
+                Ok(Message::Result(unit, result)) => drop(early.insert(unit, result)),
+                Ok(Message::Marks(marks)) => summary.marks.merge(&marks),
+                Err(mpsc::RecvTimeoutError::Timeout) => progress.tick(),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+            while let Some(result) = early.remove(&next) {
+                next += 1;
+                folded.store(next, Ordering::Relaxed);
+                if self.is_failed_enough(&summary) {
+                    continue;
+                }
+                progress.seed(&result);
+                summary.add(*result);
+            }
+            if self.is_failed_enough(&summary) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        summary.is_complete = next == self.units();
+        summary
+    }
+
+    fn is_failed_enough(&self, summary: &SweepSummary) -> bool {
+        self.max_fail.is_some_and(|max| summary.failed >= max)
+    }
+}
+
+enum Message {
+    Result(u64, Box<SeedResult>),
+    Marks(Box<Marks>),
+}

@@ -1,0 +1,179 @@
+//! What a sweep found, added up seed by seed.
+
+use std::collections::BTreeMap;
+
+use eosim_checker::Verdict;
+use eosim_scenario::ScenarioFile;
+use eosim_scenario::plan::Expectation;
+use eosim_sim::fault::Count;
+use eosim_types::Marks;
+
+use super::SeedResult;
+use crate::exit::ExitCode;
+
+/// Failures of one kind are kept up to this many; all are counted.
+const KEPT: usize = 16;
+
+/// A seed that did not come out as it should.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The scenario's index.
+    pub scenario: usize,
+    /// The seed.
+    pub seed: u64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Steps of the run.
+    pub steps: u64,
+}
+
+/// One scenario's share.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ScenarioSummary {
+    /// The scenario's name.
+    pub name: String,
+    /// Seeds run.
+    pub seeds: u64,
+    /// Seeds in which nothing was broken.
+    pub sound: u64,
+    /// Seeds in which an expected invariant was broken.
+    pub expected: u64,
+    /// Seeds that failed.
+    pub failed: u64,
+    /// Events taken by actors.
+    pub steps: u64,
+    /// Per fault: how often it was applied and effective.
+    pub faults: BTreeMap<&'static str, Count>,
+    /// Faults that it requires and that never had an effect.
+    pub vacuous: Vec<String>,
+    /// It expects a violation that never appeared.
+    pub violation_missing: bool,
+}
+
+/// What a sweep found.
+pub struct SweepSummary {
+    /// Per scenario.
+    pub scenarios: Vec<ScenarioSummary>,
+    /// Failures, in the order of their seeds; not all of those with the same fingerprint.
+    pub failures: Vec<Failure>,
+    /// How many seeds failed.
+    pub failed: u64,
+    /// How many seeds were run.
+    pub seeds: u64,
+    /// Seeds whose second run differed from the first, as (scenario, seed).
+    pub nondeterministic: Vec<(usize, u64)>,
+    /// How often each rule was reached.
+    pub marks: Marks,
+    /// Every seed asked for was run.
+    pub is_complete: bool,
+    expectations: Vec<Expectation>,
+    requires: Vec<Vec<String>>,
+    kept: BTreeMap<(usize, u64), usize>,
+}
+
+impl SweepSummary {
+    pub(super) fn new(scenarios: &[ScenarioFile]) -> Self {
+        let heads = || scenarios.iter().map(ScenarioFile::head);
+        let named = |name: &String| ScenarioSummary { name: name.clone(), ..Default::default() };
+        Self {
+            scenarios: heads().map(|head| named(&head.name)).collect(),
+            failures: Vec::new(),
+            failed: 0,
+            seeds: 0,
+            nondeterministic: Vec::new(),
+            marks: Marks::new(),
+            is_complete: false,
+            expectations: heads().map(|head| head.expect.clone()).collect(),
+            requires: heads().map(|head| head.requires.clone()).collect(),
+            kept: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, result: SeedResult) {
+        let own = &mut self.scenarios[result.scenario];
+        self.seeds += 1;
+        own.seeds += 1;
+        own.steps += result.run.steps;
+        for (name, count) in &result.run.faults {
+            own.faults.entry(name).or_default().merge(*count);
+        }
+        if result.second_digest.is_some() {
+            self.nondeterministic.push((result.scenario, result.seed));
+        }
+        match judge(&result.run.verdict, &self.expectations[result.scenario]) {
+            Outcome::Sound => own.sound += 1,
+            Outcome::Expected => own.expected += 1,
+            Outcome::Failed => {
+                own.failed += 1;
+                self.failed += 1;
+                self.keep(result);
+            }
+        }
+    }
+
+    fn keep(&mut self, result: SeedResult) {
+        let fingerprint = match &result.run.verdict {
+            Verdict::Safety(anomalies) => anomalies.first().map_or(0, |a| a.fingerprint),
+            Verdict::Liveness(_) => 1,
+            Verdict::Sound | Verdict::Inconclusive(_) => 2,
+        };
+        let kept = self.kept.entry((result.scenario, fingerprint)).or_default();
+        *kept += 1;
+        if *kept <= KEPT {
+            let SeedResult { scenario, seed, run, .. } = result;
+            self.failures.push(Failure { scenario, seed, verdict: run.verdict, steps: run.steps });
+        }
+    }
+
+    /// What can be said only of the whole: requirements never met, violations never seen.
+    pub fn conclude(&mut self) {
+        for (at, own) in self.scenarios.iter_mut().enumerate() {
+            let effective = |name: &String| {
+                own.faults.get(name.as_str()).is_some_and(|count| count.effective > 0)
+            };
+            let missing = self.requires[at].iter().filter(|name| !effective(name));
+            own.vacuous = missing.cloned().collect();
+            let expects = matches!(self.expectations[at], Expectation::Violation(_));
+            own.violation_missing = expects && own.expected == 0 && own.seeds > 0;
+        }
+    }
+
+    /// The exit code of the whole sweep.
+    #[must_use]
+    pub fn exit_code(&self) -> ExitCode {
+        let mut codes = vec![ExitCode::Fine];
+        if !self.nondeterministic.is_empty() {
+            codes.push(ExitCode::Nondeterminism);
+        }
+        codes.extend(self.failures.iter().map(|failure| match failure.verdict {
+            Verdict::Safety(_) => ExitCode::Safety,
+            Verdict::Liveness(_) => ExitCode::Liveness,
+            Verdict::Sound | Verdict::Inconclusive(_) => ExitCode::Inconclusive,
+        }));
+        if self.scenarios.iter().any(|own| own.violation_missing) {
+            codes.push(ExitCode::Survived);
+        }
+        if self.scenarios.iter().any(|own| !own.vacuous.is_empty()) {
+            codes.push(ExitCode::Inconclusive);
+        }
+        ExitCode::worst(codes)
+    }
+}
+
+enum Outcome {
+    Sound,
+    Expected,
+    Failed,
+}
+
+fn judge(verdict: &Verdict, expectation: &Expectation) -> Outcome {
+    match (verdict, expectation) {
+        (Verdict::Sound, _) => Outcome::Sound,
+        (Verdict::Safety(anomalies), Expectation::Violation(expected))
+            if anomalies.iter().all(|a| expected.iter().any(|name| name == a.invariant)) =>
+        {
+            Outcome::Expected
+        }
+        _ => Outcome::Failed,
+    }
+}

@@ -1,0 +1,96 @@
+//! One worker: its own world, one machine for each scenario.
+
+use eosim_actor::{Choices, Site, Stream};
+use eosim_scenario::{Plan, ScenarioFile};
+use eosim_sim::Seeded;
+use eosim_types::{ActorId, DefectSet, Marks};
+
+use super::{SeedResult, Sweep};
+use crate::assemble::{Assembly, assemble};
+use crate::run::{RunResult, SeededMachine};
+
+/// Everything of a scenario that the seed decides before its world exists.
+const PLAN: Site = Site::new("plan", Stream::Plan);
+
+/// The plan of `seed`.
+#[must_use]
+pub fn plan_of(scenario: &ScenarioFile, seed: u64) -> Plan {
+    let mut choices = Seeded::new(seed);
+    let mut choose = |_: &str, n: u32| match n {
+        0 | 1 => 0,
+        _ => choices.choose(PLAN, ActorId(u16::MAX), n),
+    };
+    scenario.plan(&mut choose).expect("a checked scenario has a plan for every seed")
+}
+
+/// A worker.
+pub(super) struct Worker<'a> {
+    sweep: &'a Sweep<'a>,
+    machines: Vec<ScenarioMachine>,
+}
+
+/// Runs seeds of one scenario.
+pub(crate) struct ScenarioMachine {
+    machine: SeededMachine,
+    /// The last plan and what was assembled from it; a scenario without draws has only one.
+    last: Option<(Plan, Assembly)>,
+}
+
+impl ScenarioMachine {
+    pub(crate) fn new() -> Self {
+        Self { machine: SeededMachine::new(Seeded::new(0)), last: None }
+    }
+
+    /// The machine itself.
+    pub(crate) fn machine(&mut self) -> &mut SeededMachine {
+        &mut self.machine
+    }
+
+    /// Runs one seed.
+    pub(crate) fn run(
+        &mut self,
+        scenario: &ScenarioFile,
+        seed: u64,
+        defects: DefectSet,
+    ) -> RunResult {
+        let plan = plan_of(scenario, seed);
+        self.machine.choices().reset(seed);
+        let machine = &mut self.machine;
+        let mut choose = |site, n| machine.choose_for_plan(site, n);
+        let mut assembly = assemble(&plan, defects, &mut choose);
+        if let Some((last, former)) = &self.last
+            && last.cluster == plan.cluster
+            && former.cluster.shape == assembly.cluster.shape
+        {
+            assembly.cluster.shape = former.cluster.shape.clone();
+        }
+        self.last = Some((plan.clone(), assembly.clone()));
+        self.machine.run(&plan, assembly, None)
+    }
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(sweep: &'a Sweep<'a>) -> Self {
+        let machines = sweep.scenarios.iter().map(|_| ScenarioMachine::new()).collect();
+        Self { sweep, machines }
+    }
+
+    pub(super) fn run(&mut self, scenario: usize, seed: u64) -> SeedResult {
+        let file = &self.sweep.scenarios[scenario];
+        let machine = &mut self.machines[scenario];
+        let run = machine.run(file, seed, self.sweep.defects);
+        let every = self.sweep.verify_every;
+        let verifies = every > 0 && seed.is_multiple_of(every);
+        let second = verifies.then(|| machine.run(file, seed, self.sweep.defects).digest);
+        let second_digest = second.filter(|digest| *digest != run.digest);
+        SeedResult { scenario, seed, run, second_digest }
+    }
+
+    pub(super) fn take_marks(&mut self) -> Marks {
+        let mut sum = Marks::new();
+        for machine in &mut self.machines {
+            sum.merge(&machine.machine.take_marks());
+        }
+        sum
+    }
+}
