@@ -122,3 +122,59 @@ fn jsonl(played: &[PlayedFile<'_>]) -> String {
     let cases = played.iter().flat_map(|(_, cases)| cases);
     cases.map(|one| one.outcome.to_json(&one.case).to_string() + "\n").collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::ProgressMode;
+    use expect_test::expect;
+
+    fn played() -> Vec<Played> {
+        let difference = Difference {
+            place: "step 3: error".to_string(),
+            recorded: json!("NONE"),
+            model: json!("OUT_OF_ORDER_SEQUENCE_NUMBER"),
+        };
+        let case = |name: &str, outcome| Played { case: name.to_string(), outcome };
+        vec![
+            case("idem-a", Outcome::Equal),
+            case("idem-b", Outcome::Different(difference)),
+            case("idem-c", Outcome::Unsupported("the step restart_broker".to_string())),
+        ]
+    }
+
+    fn output(verbose: bool) -> OutputArgs {
+        let (format, progress) = (Format::Text, ProgressMode::None);
+        OutputArgs { format, progress, quiet: false, verbose }
+    }
+
+    #[test]
+    fn the_first_difference_is_shown_side_by_side() {
+        let played = [(Path::new("a.jsonl"), played())];
+        let total = Counts::of(played.iter().flat_map(|(_, cases)| cases));
+        expect![[r#"
+            equal        idem-a
+            different    idem-b: step 3: error
+              recorded  "NONE"
+              model     "OUT_OF_ORDER_SEQUENCE_NUMBER"
+            unsupported  idem-c: the step restart_broker
+            1 equal, 1 different, 1 unsupported in 1 files
+        "#]].assert_eq(&text(&played, total, &output(true)));
+        expect![[r#"
+            {"cases":[{"first_difference":null,"name":"idem-a","result":"equal"},{"first_difference":{"model":"OUT_OF_ORDER_SEQUENCE_NUMBER","place":"step 3: error","recorded":"NONE"},"name":"idem-b","result":"different"},{"first_difference":{"reason":"the step restart_broker"},"name":"idem-c","result":"unsupported"}],"different":1,"equal":1,"files":[{"different":1,"equal":1,"file":"a.jsonl","unsupported":1}],"format":1,"unsupported":1}
+        "#]].assert_eq(&(json(&played, total).to_string() + "\n"));
+        expect![[r#"
+            {"first_difference":null,"name":"idem-a","result":"equal"}
+            {"first_difference":{"model":"OUT_OF_ORDER_SEQUENCE_NUMBER","place":"step 3: error","recorded":"NONE"},"name":"idem-b","result":"different"}
+            {"first_difference":{"reason":"the step restart_broker"},"name":"idem-c","result":"unsupported"}
+        "#]].assert_eq(&jsonl(&played));
+    }
+
+    #[test]
+    fn a_difference_decides_the_exit_code() {
+        let counts = |equal, different, unsupported| Counts { equal, different, unsupported };
+        assert_eq!(counts(5, 1, 0).exit(), Exit::Conformance);
+        assert_eq!(counts(0, 0, 0).exit(), Exit::Nothing);
+        assert_eq!(counts(1, 0, 1).exit(), Exit::Fine);
+    }
+}
