@@ -3,6 +3,7 @@
 //! Kafka counterpart: `KafkaApis#handleFetchRequest`, `ReplicaManager#fetchMessages` and
 //! `#readFromLog`, `Partition#fetchRecords`, `DelayedFetch`. Invariants: no reader gets anything at
 //! or beyond its bound (L-FET-1); bounds in an answer are those from before the read (L-FET-4).
+//! There are no fetch sessions: every answer tells the high watermark, so L-HW-6 cannot happen.
 
 use eosim_actor::RequestToken;
 use eosim_types::message::{

@@ -193,6 +193,7 @@ impl Partition {
         leader_epoch: LeaderEpoch,
         answer: &FetchPartitionResponse,
     ) -> Result<(), ErrorCode> {
+        self.begin_at_first_batch(io, answer);
         rule!(io.env, "L-RPL-1");
         self.log.append_as_follower(&mut io.env, &answer.batches, leader_epoch)?;
         rule!(io.env, "L-HW-1");
@@ -200,5 +201,17 @@ impl Partition {
         self.log.update_high_watermark(&mut io.env, high_watermark);
         self.log.maybe_increment_log_start_offset(&mut io.env, answer.log_start_offset);
         Ok(())
+    }
+
+    /// A leader's log may begin amid a batch, which is sent whole: an empty log then begins where
+    /// that batch does (`UnexpectedAppendOffsetException`).
+    fn begin_at_first_batch(&mut self, io: &mut Io<'_>, answer: &FetchPartitionResponse) {
+        let Some(first) = answer.batches.first() else { return };
+        let log_end_offset = self.log.log_end_offset();
+        let is_empty = self.log.log_start_offset() == log_end_offset;
+        if is_empty && (first.base_offset + 1..=first.last_offset()).contains(&log_end_offset) {
+            rule!(io.env, "L-TRC-2");
+            self.log.truncate_fully_and_start_at(&mut io.env, first.base_offset);
+        }
     }
 }

@@ -130,6 +130,29 @@ fn out_of_range_asks_the_leader_for_its_ends_l_trc_2() {
 }
 
 #[test]
+fn a_log_that_begins_amid_a_batch_takes_the_batch_whole_l_trc_2_l_rpl_1() {
+    let mut fixture = Fixture::new(1);
+    fixture.change_metadata(|image| {
+        image.partitions.insert(TP, partition(2, 1, &[2]));
+    });
+    sent(&mut fixture);
+    answer(&mut fixture, |partition| partition.error = E::OffsetOutOfRange);
+    for (which, offset) in [(LeaderOffset::End, 8), (LeaderOffset::Start, 5)] {
+        let response = ListOffsetsResponse { partition: TP, error: E::None, timestamp: -1, offset };
+        fixture.with(|io, replicas, _| replicas.on_leader_offset(io, LEADER, which, response));
+    }
+    assert_eq!(sent(&mut fixture).map(|asked| asked.fetch_offset), Some(5));
+    answer(&mut fixture, |partition| {
+        let mut whole = batch(7, 0, 0, 5);
+        (whole.base_offset, whole.partition_leader_epoch) = (3, LeaderEpoch(0));
+        partition.batches.push(whole);
+        (partition.high_watermark, partition.log_start_offset) = (8, 5);
+    });
+    let log = &fixture.replicas.partitions[&TP].log;
+    assert_eq!((log.log_start_offset(), log.log_end_offset()), (5, 8));
+}
+
+#[test]
 fn an_answer_to_an_old_question_is_dropped_l_rpl_1() {
     let mut fixture = follower();
     sent(&mut fixture);

@@ -7,6 +7,7 @@ mod fetcher;
 mod fixture;
 mod lifecycle;
 mod markers;
+mod recorded;
 mod replication;
 mod requests;
 mod smoke;
