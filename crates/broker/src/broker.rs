@@ -7,10 +7,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use eosim_actor::{Actor, Correlation, CrashKind, Cx, Event, RequestToken, TimerKey};
+use eosim_types::Topic;
 use eosim_types::message::{Message, Request, Response};
 use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
-use eosim_types::{Topic, TopicPartition};
 
 use crate::group_coordinator::GroupCoordinatorBridge;
 use crate::io::{Io, Outbox};
@@ -19,9 +19,10 @@ use crate::lifecycle::{BrokerLifecycleManager, HeartbeatOutcome};
 use crate::log_manager::LogManager;
 use crate::metadata_loader::MetadataLoader;
 use crate::network::{Call, NetworkClient};
+use crate::parts::Parts;
 use crate::replica_manager::ReplicaManager;
 use crate::spec::BrokerSpec;
-use crate::timers::{Timer, Timers};
+use crate::timers::Timers;
 use crate::transaction_coordinator::TransactionCoordinatorService;
 
 /// Everything that dies with the process.
@@ -38,16 +39,6 @@ struct Process {
     group_coordinator: GroupCoordinatorBridge,
     /// Requests that came before the first metadata.
     backlog: Vec<(RequestToken, Request)>,
-}
-
-/// The parts of a running broker, without its surroundings.
-pub(crate) struct Parts<'a> {
-    pub(crate) lifecycle: &'a mut BrokerLifecycleManager,
-    pub(crate) metadata_loader: &'a mut MetadataLoader,
-    pub(crate) replica_manager: &'a mut ReplicaManager,
-    pub(crate) transaction_coordinator: &'a mut TransactionCoordinatorService,
-    pub(crate) group_coordinator: &'a mut GroupCoordinatorBridge,
-    pub(crate) log_manager: &'a mut LogManager,
 }
 
 /// A broker.
@@ -272,135 +263,6 @@ impl Broker {
         self.log_manager.close(&mut cx.env, self.process.lifecycle.broker_epoch);
         out.exit();
     }
-
-    /// Lets everything follow that the event has set off.
-    fn settle(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
-        let (mut io, mut parts) = self.split(cx, out);
-        loop {
-            let mut progress = false;
-            while let Some(tp) = parts.replica_manager.take_change() {
-                parts.on_change(&mut io, tp);
-                progress = true;
-            }
-            progress |= parts.replica_manager.continue_verified(&mut io);
-            progress |= parts.transaction_coordinator.run(&mut io, parts.replica_manager);
-            progress |= parts.group_coordinator.run(&mut io, parts.replica_manager);
-            if !progress {
-                return;
-            }
-        }
-    }
-}
-
-impl Parts<'_> {
-    fn on_change(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
-        self.replica_manager.try_complete_actions(io, tp);
-        let led = self.replica_manager.partitions.get(&tp).filter(|p| p.is_leader());
-        let Some(high_watermark) = led.map(|partition| partition.log.high_watermark()) else {
-            return;
-        };
-        match tp.topic {
-            Topic::TRANSACTION_STATE => {
-                self.transaction_coordinator.on_log_change(io, tp.partition, high_watermark);
-            }
-            Topic::CONSUMER_OFFSETS => {
-                self.group_coordinator.on_log_change(io, tp.partition, high_watermark);
-            }
-            _ => {}
-        }
-    }
-
-    fn on_response(&mut self, io: &mut Io<'_>, call: Call, response: Response) -> HeartbeatOutcome {
-        match (call, response) {
-            (Call::ReplicaFetch { leader }, Response::Fetch(response)) => {
-                self.replica_manager.on_fetch_response(io, leader, &response);
-            }
-            (Call::LeaderOffset { leader, which, .. }, Response::ListOffsets(response)) => {
-                self.replica_manager.on_leader_offset(io, leader, which, response);
-            }
-            (Call::AddPartitionsToTxn { node }, Response::AddPartitionsToTxn(response)) => {
-                let manager = &mut self.replica_manager.add_partitions_to_txn_manager;
-                manager.on_response(io, node, &response);
-            }
-            (
-                Call::WriteTxnMarkers { broker, correlation },
-                Response::WriteTxnMarkers(response),
-            ) => {
-                let coordinator = &mut self.transaction_coordinator;
-                coordinator.on_marker_response(io, broker, correlation, Some(&response));
-            }
-            (Call::AlterPartition { .. }, Response::AlterPartition(response)) => {
-                self.replica_manager.on_alter_partition(io, response);
-            }
-            (Call::AllocateProducerIds, response) => {
-                self.transaction_coordinator.on_producer_ids(io, Some(&response));
-            }
-            (Call::BrokerRegistration, Response::BrokerRegistration(response)) => {
-                self.lifecycle.on_registration(io, response);
-            }
-            (Call::BrokerHeartbeat, Response::BrokerHeartbeat(response)) => {
-                return self.lifecycle.on_heartbeat(io, response);
-            }
-            (call, response) => panic!("{} answers {call:?}", response.api().name()),
-        }
-        HeartbeatOutcome::Continue
-    }
-
-    fn on_disconnected(&mut self, io: &mut Io<'_>, call: Call) {
-        match call {
-            Call::ReplicaFetch { leader } => {
-                self.replica_manager.on_fetch_disconnected(io, leader);
-            }
-            Call::LeaderOffset { leader, partition, .. } => {
-                self.replica_manager.delay_partition(io, leader, partition);
-            }
-            Call::AddPartitionsToTxn { node } => {
-                let manager = &mut self.replica_manager.add_partitions_to_txn_manager;
-                manager.on_disconnected(io, node);
-            }
-            Call::WriteTxnMarkers { broker, correlation } => {
-                let coordinator = &mut self.transaction_coordinator;
-                coordinator.on_marker_response(io, broker, correlation, None);
-            }
-            Call::AllocateProducerIds => self.transaction_coordinator.on_producer_ids(io, None),
-            Call::AlterPartition { partition } => {
-                self.replica_manager.retry_alter_partition(io, partition);
-            }
-            Call::BrokerRegistration | Call::BrokerHeartbeat => self.lifecycle.on_disconnected(io),
-            Call::FetchMetadata => self.metadata_loader.on_disconnected(io),
-        }
-    }
-
-    fn on_timer(&mut self, io: &mut Io<'_>, timer: Timer) {
-        let replicas = &mut *self.replica_manager;
-        match timer {
-            Timer::Lifecycle => {
-                self.lifecycle.on_timer(io);
-                self.metadata_loader.on_timer(io);
-            }
-            Timer::Purgatory => replicas.expire_operations(io),
-            Timer::ReplicaFetcher => replicas.send_fetches(io),
-            Timer::Maintenance => replicas.run_maintenance(io),
-            Timer::Verification => replicas.retry_verifications(io),
-            Timer::RequestTimeout => self.expire_requests(io),
-            Timer::AlterPartition => replicas.resend_alter_partitions(io),
-            Timer::TransactionStateLoad => self.transaction_coordinator.run_loads(io, replicas),
-            Timer::OffsetsCommit => self.group_coordinator.on_timer(io),
-        }
-    }
-
-    /// Gives up on requests that nobody answers: closes their connections.
-    fn expire_requests(&mut self, io: &mut Io<'_>) {
-        while let Some((to, lane, calls)) = io.network.expire(io.env.now) {
-            io.out.close(to, lane);
-            for call in calls {
-                self.on_disconnected(io, call);
-            }
-        }
-        if let Some(at) = io.network.next_deadline() {
-            io.wake_at(Timer::RequestTimeout, at);
-        }
-    }
 }
 
 impl Actor for Broker {
@@ -431,7 +293,8 @@ impl Actor for Broker {
                 panic!("{} travels the wrong way", message.api().name());
             }
         }
-        self.settle(cx, out);
+        let (mut io, mut parts) = self.split(cx, out);
+        parts.settle(&mut io);
     }
 
     fn crash(&mut self, kind: CrashKind) {

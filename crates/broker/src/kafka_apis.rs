@@ -8,8 +8,8 @@ use eosim_types::message::{
 };
 use eosim_types::{ErrorCode, GroupId, Topic, TopicPartition};
 
-use crate::broker::Parts;
 use crate::io::Io;
+use crate::parts::Parts;
 
 /// Handles one request (`KafkaApis#handle`).
 ///

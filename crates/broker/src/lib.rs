@@ -19,6 +19,7 @@ mod lifecycle;
 mod log_manager;
 mod metadata_loader;
 mod network;
+mod parts;
 mod progress;
 mod replica_manager;
 mod spec;
