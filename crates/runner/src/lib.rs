@@ -2,7 +2,17 @@
 #![forbid(unsafe_code)]
 
 pub mod assemble;
+pub mod bench;
 pub mod conform;
+pub mod defects;
 pub mod exit;
+pub mod recording;
 pub mod run;
+pub mod store;
 pub mod sweep;
+pub mod verify;
+
+pub use eosim_checker::{Anomaly, InvariantInfo, Stuck, Verdict, invariants};
+pub use eosim_scenario::plan::FAULTS;
+pub use eosim_scenario::{InputError, Override, Plan, ScenarioFile, nearest, schema};
+pub use eosim_sim::fault::Count;

@@ -8,7 +8,7 @@ mod machine;
 mod recovery;
 mod setup;
 
-pub use listener::{Describe, Line, Watch};
+pub use listener::{Describe, Line, Step, Watch};
 pub use machine::{Machine, SeededMachine};
 
 use eosim_checker::Verdict;

@@ -14,6 +14,7 @@ use eosim_types::{DefectSet, Marks};
 
 use crate::run::RunResult;
 pub use fold::{Failure, ScenarioSummary, SweepSummary};
+pub use worker::plan_of;
 
 /// What to sweep.
 pub struct Sweep<'a> {
@@ -85,16 +86,23 @@ impl Sweep<'_> {
     pub fn run(&self, stop: &AtomicBool, progress: &mut dyn Progress) -> SweepSummary {
         let dealt = AtomicU64::new(0);
         let folded = AtomicU64::new(0);
+        let halt = AtomicBool::new(false);
         let (sender, receiver) = mpsc::channel();
         let deadline = self.time.map(|time| Instant::now() + time);
         std::thread::scope(|scope| {
             for _ in 0..self.jobs.max(1) {
                 let sender = sender.clone();
-                let (dealt, folded) = (&dealt, &folded);
-                scope.spawn(move || self.work(dealt, folded, stop, &sender));
+                let (dealt, folded, halt) = (&dealt, &folded, &halt);
+                scope.spawn(move || self.work(dealt, folded, halt, &sender));
             }
             drop(sender);
-            self.fold(&receiver, &folded, stop, deadline, progress)
+            let mut ended = || {
+                let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                if late || stop.load(Ordering::Relaxed) {
+                    halt.store(true, Ordering::Relaxed);
+                }
+            };
+            self.fold(&receiver, &folded, &halt, &mut ended, progress)
         })
     }
 
@@ -102,22 +110,22 @@ impl Sweep<'_> {
         &self,
         dealt: &AtomicU64,
         folded: &AtomicU64,
-        stop: &AtomicBool,
+        halt: &AtomicBool,
         results: &mpsc::Sender<Message>,
     ) {
         let mut worker = worker::Worker::new(self);
         let total = self.units();
-        while !stop.load(Ordering::Relaxed) {
+        while !halt.load(Ordering::Relaxed) {
             let first = dealt.fetch_add(HANDFUL, Ordering::Relaxed);
             if first >= total {
                 break;
             }
             let ahead = HANDFUL * AHEAD * self.jobs.max(1) as u64;
-            while first > folded.load(Ordering::Relaxed) + ahead && !stop.load(Ordering::Relaxed) {
+            while first > folded.load(Ordering::Relaxed) + ahead && !halt.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(1));
             }
             for unit in first..total.min(first.saturating_add(HANDFUL)) {
-                if stop.load(Ordering::Relaxed) {
+                if halt.load(Ordering::Relaxed) {
                     break;
                 }
                 let (scenario, seed) = self.unit(unit);
@@ -134,17 +142,15 @@ impl Sweep<'_> {
         &self,
         results: &mpsc::Receiver<Message>,
         folded: &AtomicU64,
-        stop: &AtomicBool,
-        deadline: Option<Instant>,
+        halt: &AtomicBool,
+        look: &mut dyn FnMut(),
         progress: &mut dyn Progress,
     ) -> SweepSummary {
         let mut summary = SweepSummary::new(self.scenarios);
         let mut early: BTreeMap<u64, Box<SeedResult>> = BTreeMap::new();
         let mut next = 0;
         loop {
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                stop.store(true, Ordering::Relaxed);
-            }
+            look();
             match results.recv_timeout(Duration::from_millis(100)) {
                 Ok(Message::Result(unit, result)) => drop(early.insert(unit, result)),
                 Ok(Message::Marks(marks)) => summary.marks.merge(&marks),
@@ -161,7 +167,7 @@ impl Sweep<'_> {
                 summary.add(*result);
             }
             if self.is_failed_enough(&summary) {
-                stop.store(true, Ordering::Relaxed);
+                halt.store(true, Ordering::Relaxed);
             }
         }
         summary.is_complete = next == self.units();

@@ -3,6 +3,7 @@
 use eosim_actor::{Effect, Event};
 use eosim_checker::Checker;
 use eosim_sim::{Cause, Command, Envelope, Listener, Stamp, fault::Fate, fault::Way};
+use eosim_types::digest::Digest;
 use eosim_types::message::Message;
 use eosim_types::observation::{Observation, Observed};
 use eosim_types::{ActorId, Instant, Names};
@@ -44,17 +45,41 @@ pub struct Watch {
     /// The checker is at work: a panic now is its own.
     pub(super) in_checker: bool,
     kept: Option<Box<Kept>>,
+    /// A fingerprint of each step, if they are wanted.
+    trace: Option<Vec<Step>>,
+}
+
+/// The fingerprint of one step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// When.
+    pub at: Instant,
+    /// By whom.
+    pub actor: ActorId,
+    /// Of the event taken.
+    pub event: u64,
 }
 
 impl Watch {
     pub(super) fn new(checker: Checker) -> Self {
-        Self { checker, in_checker: false, kept: None }
+        Self { checker, in_checker: false, kept: None, trace: None }
     }
 
     /// Keeps everything from now on.
     pub(super) fn keep(&mut self, describe: Describe, names: Names) {
         let describe = Some(describe);
         self.kept = Some(Box::new(Kept { describe, names, ..Kept::default() }));
+    }
+
+    /// Keeps a fingerprint of every step from now on.
+    pub fn trace(&mut self) {
+        self.trace = Some(Vec::new());
+    }
+
+    /// The fingerprints, if they were kept.
+    #[must_use]
+    pub fn take_trace(&mut self) -> Vec<Step> {
+        self.trace.take().unwrap_or_default()
     }
 
     /// The transcript and the history, if they were kept.
@@ -110,6 +135,10 @@ impl Listener<Message, Observed> for Watch {
 
     #[inline]
     fn event(&mut self, stamp: Stamp, event: &Event<Message>) {
+        if let Some(trace) = &mut self.trace {
+            let Stamp { at, actor, .. } = stamp;
+            trace.push(Step { at, actor, event: Digest::of(event) });
+        }
         if let Some(kept) = &mut self.kept {
             let text = kept.event(event);
             kept.line(stamp, text);

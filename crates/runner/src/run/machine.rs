@@ -97,7 +97,7 @@ impl<C: Choices> Machine<C> {
         if setup == self.setup {
             self.world.listener.checker.reset();
         } else {
-            self.world.listener = Watch::new(Checker::new(&setup));
+            self.world.listener.checker = Checker::new(&setup);
             self.setup = setup;
         }
         self.world.listener.in_checker = false;

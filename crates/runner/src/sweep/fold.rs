@@ -10,6 +10,7 @@ use eosim_types::Marks;
 
 use super::SeedResult;
 use crate::exit::ExitCode;
+use crate::run::RunResult;
 
 /// Failures of one kind are kept up to this many; all are counted.
 const KEPT: usize = 16;
@@ -19,6 +20,8 @@ const KEPT: usize = 16;
 pub struct Failure {
     /// The scenario's index.
     pub scenario: usize,
+    /// The scenario's name.
+    pub scenario_name: String,
     /// The seed.
     pub seed: u64,
     /// The verdict.
@@ -121,7 +124,9 @@ impl SweepSummary {
         *kept += 1;
         if *kept <= KEPT {
             let SeedResult { scenario, seed, run, .. } = result;
-            self.failures.push(Failure { scenario, seed, verdict: run.verdict, steps: run.steps });
+            let scenario_name = self.scenarios[scenario].name.clone();
+            let RunResult { verdict, steps, .. } = run;
+            self.failures.push(Failure { scenario, scenario_name, seed, verdict, steps });
         }
     }
 

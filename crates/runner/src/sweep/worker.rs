@@ -41,11 +41,6 @@ impl ScenarioMachine {
         Self { machine: SeededMachine::new(Seeded::new(0)), last: None }
     }
 
-    /// The machine itself.
-    pub(crate) fn machine(&mut self) -> &mut SeededMachine {
-        &mut self.machine
-    }
-
     /// Runs one seed.
     pub(crate) fn run(
         &mut self,

@@ -1,0 +1,107 @@
+//! The oracle, proved: each historical bug is switched on and must be caught.
+
+use std::sync::atomic::AtomicBool;
+
+use eosim_checker::Verdict;
+use eosim_scenario::ScenarioFile;
+use eosim_types::defect::DefectClass;
+use eosim_types::{Defect, DefectSet};
+
+use crate::sweep::{Failure, Progress, Sweep, SweepSummary};
+
+/// How a defect came out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Caught {
+    /// The defect.
+    pub defect: Defect,
+    /// The invariant that caught it at random, or in an aimed scenario.
+    pub invariant: Option<&'static str>,
+    /// Seeds of the scenarios that are aimed at it until it was caught; `None` if it was not, or
+    /// there is no such scenario.
+    pub aimed_seeds: Option<u64>,
+    /// Seeds of the whole library until it was caught.
+    pub random_seeds: Option<u64>,
+    /// Where it was caught: scenario and seed.
+    pub example: Option<(String, u64)>,
+    /// An invariant that its entry does not name broke first.
+    pub unexpected: Option<&'static str>,
+}
+
+impl Caught {
+    /// Was it caught, by an invariant that its entry names?
+    #[must_use]
+    pub const fn is_caught(&self) -> bool {
+        self.random_seeds.is_some() && self.unexpected.is_none()
+    }
+}
+
+/// Every defect that is to be caught: all but the upstream findings.
+pub fn measured() -> impl Iterator<Item = Defect> {
+    Defect::ALL.iter().copied().filter(|defect| defect.class() != DefectClass::Upstream)
+}
+
+/// Switches `defect` on and counts the seeds, over all scenarios in turn, until it is caught.
+pub fn run(
+    defect: Defect,
+    library: &[ScenarioFile],
+    seeds_max: u64,
+    jobs: usize,
+    stop: &AtomicBool,
+    progress: &mut dyn Progress,
+) -> Caught {
+    let named = |file: &&ScenarioFile| file.head().defects.iter().any(|d| d == defect.name());
+    let aimed: Vec<ScenarioFile> = library.iter().filter(named).cloned().collect();
+    let mut search = |scenarios: &[ScenarioFile]| {
+        if scenarios.is_empty() {
+            return None;
+        }
+        let summary = sweep(defect, scenarios, seeds_max, jobs, stop, progress);
+        let failure = summary.failures.into_iter().next()?;
+        Some((summary.seeds, failure))
+    };
+    let aimed_hit = search(&aimed);
+    let random_hit = search(library);
+    let hit = random_hit.as_ref().or(aimed_hit.as_ref());
+    let invariant = hit.map(|(_, failure)| invariant(failure));
+    let example = hit.map(|(_, failure)| (failure.scenario_name.clone(), failure.seed));
+    let is_named = |name: &&str| defect.invariants().contains(name);
+    Caught {
+        defect,
+        invariant,
+        aimed_seeds: aimed_hit.map(|(seeds, _)| seeds),
+        random_seeds: random_hit.as_ref().map(|(seeds, _)| *seeds),
+        example,
+        unexpected: invariant.filter(|name| !is_named(name)),
+    }
+}
+
+fn invariant(failure: &Failure) -> &'static str {
+    match &failure.verdict {
+        Verdict::Safety(anomalies) => anomalies.first().map_or("safety", |a| a.invariant),
+        Verdict::Liveness(_) => "stuck",
+        Verdict::Sound | Verdict::Inconclusive(_) => "inconclusive",
+    }
+}
+
+fn sweep(
+    defect: Defect,
+    scenarios: &[ScenarioFile],
+    seeds_max: u64,
+    jobs: usize,
+    stop: &AtomicBool,
+    progress: &mut dyn Progress,
+) -> SweepSummary {
+    let count = seeds_max.div_ceil(scenarios.len() as u64);
+    let sweep = Sweep {
+        scenarios,
+        first_seed: 0,
+        count: Some(count),
+        time: None,
+        jobs,
+        partition: (0, 1),
+        max_fail: Some(1),
+        defects: DefectSet::NONE.with(defect),
+        verify_every: 0,
+    };
+    sweep.run(stop, progress)
+}

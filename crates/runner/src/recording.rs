@@ -1,0 +1,143 @@
+//! A run as the list of its choices: what is kept of a failure, and what `replay` follows.
+//!
+//! A seed is how a run was found; the list survives changes that shift the draws. The resolved plan
+//! is part of it, so that nothing beside the file is needed.
+
+mod file;
+
+use eosim_actor::{Picked, Recorded, Recorder, ReplayError};
+use eosim_checker::Verdict;
+use eosim_scenario::{Plan, ScenarioFile};
+use eosim_sim::{RNG_VERSION, Seeded};
+use eosim_types::observation::{ClusterDump, Observation};
+use eosim_types::{DefectSet, Names};
+
+use crate::assemble::assemble;
+use crate::run::{Describe, Line, Machine, RunResult};
+use crate::sweep::plan_of;
+
+pub use file::{FORMAT, read};
+
+/// Raised by hand whenever the model changes so that a recorded run may go another way.
+pub const MODEL_VERSION: u32 = 1;
+
+/// A recorded run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recording {
+    /// The model that made it.
+    pub model: u32,
+    /// The version of the random streams.
+    pub rng: u32,
+    /// The seed that it was found with.
+    pub seed: u64,
+    /// The switches that were on besides those of the plan.
+    pub defects: DefectSet,
+    /// What was run.
+    pub plan: Plan,
+    /// Every choice, in order.
+    pub choices: Vec<Picked<String>>,
+    /// Steps taken.
+    pub steps: u64,
+    /// Fingerprint of every step.
+    pub digest: u64,
+    /// One word: how it ended.
+    pub verdict: String,
+}
+
+/// A run with everything that can be looked at.
+pub struct Observed {
+    /// How it ended.
+    pub result: RunResult,
+    /// The transcript.
+    pub lines: Vec<Line>,
+    /// What applications saw.
+    pub history: Vec<Observation>,
+    /// What brokers hold in the end.
+    pub dump: ClusterDump,
+    /// The strings behind the numbers.
+    pub names: Names,
+}
+
+/// A replay: the run, and where it left the recording.
+pub struct Replayed {
+    /// The run.
+    pub observed: Observed,
+    /// Where it left the list of choices.
+    pub left: Option<ReplayError>,
+    /// Choices of the list that were not asked for.
+    pub unused: usize,
+}
+
+/// One word for a verdict; of a broken promise the invariant.
+#[must_use]
+pub fn word(verdict: &Verdict) -> &str {
+    match verdict {
+        Verdict::Sound => "sound",
+        Verdict::Safety(anomalies) => anomalies.first().map_or("safety", |a| a.invariant),
+        Verdict::Liveness(_) => "stuck",
+        Verdict::Inconclusive(_) => "inconclusive",
+    }
+}
+
+/// Runs `seed` of a scenario and records it.
+#[must_use]
+pub fn record(
+    scenario: &ScenarioFile,
+    seed: u64,
+    defects: DefectSet,
+    describe: Describe,
+) -> (Recording, Observed) {
+    let plan = plan_of(scenario, seed);
+    let mut machine = Machine::new(Recorder::new(Seeded::new(seed)));
+    let observed = run(&mut machine, &plan, defects, describe);
+    let list = machine.choices().list().iter();
+    let choices = list.map(|c| Picked {
+        site: c.site.to_string(),
+        entity: c.entity,
+        n: c.n,
+        picked: c.picked,
+    });
+    let recording = Recording {
+        model: MODEL_VERSION,
+        rng: RNG_VERSION,
+        seed,
+        defects,
+        choices: choices.collect(),
+        steps: observed.result.steps,
+        digest: observed.result.digest,
+        verdict: word(&observed.result.verdict).to_string(),
+        plan,
+    };
+    (recording, observed)
+}
+
+impl Recording {
+    /// Was it made by this model?
+    #[must_use]
+    pub const fn is_replayable(&self) -> bool {
+        self.model == MODEL_VERSION
+    }
+
+    /// The same run again, by its choices.
+    #[must_use]
+    pub fn replay(&self, describe: Describe) -> Replayed {
+        let mut machine = Machine::new(Recorded::new(self.choices.clone()));
+        let observed = run(&mut machine, &self.plan, self.defects, describe);
+        let choices = machine.choices();
+        Replayed { observed, left: choices.left().cloned(), unused: choices.unused() }
+    }
+}
+
+fn run<C: eosim_actor::Choices>(
+    machine: &mut Machine<C>,
+    plan: &Plan,
+    defects: DefectSet,
+    describe: Describe,
+) -> Observed {
+    let mut choose = |site, n| machine.choose_for_plan(site, n);
+    let assembly = assemble(plan, defects, &mut choose);
+    let names = assembly.cluster.shape.names.as_ref().clone();
+    let result = machine.run(plan, assembly, Some(describe));
+    let (lines, history) = machine.watch().take_kept();
+    Observed { result, lines, history, dump: machine.dump(), names }
+}
