@@ -6,9 +6,7 @@
 use alloc::vec::Vec;
 
 use eosim_actor::RequestToken;
-use eosim_group_coordinator::{
-    Action, Cx, GroupCoordinator, GroupTimer, PreparedCommit, ReplyTo,
-};
+use eosim_group_coordinator::{Action, Cx, GroupCoordinator, GroupTimer, PreparedCommit, ReplyTo};
 use eosim_storage::{AppendOrigin, VerificationGuard};
 use eosim_types::message::{Message, Request, TxnOffsetCommitRequest, TxnOffsetCommitResponse};
 use eosim_types::record::RecordBatch;
@@ -116,8 +114,7 @@ impl GroupCoordinatorBridge {
         if outcomes.iter().all(|(_, outcome)| !outcome.is_none()) {
             return io.respond(token, TxnOffsetCommitResponse { partitions: outcomes });
         }
-        let partition =
-            GroupCoordinator::partition_of(&io.spec.names, io.image, request.group);
+        let partition = GroupCoordinator::partition_of(&io.spec.names, io.image, request.group);
         let tp = TopicPartition::new(Topic::CONSUMER_OFFSETS, partition);
         let commit = PendingOffsetCommit { token, request, outcomes };
         replicas.verify_offset_commit(io, tp, commit);
@@ -155,8 +152,8 @@ impl GroupCoordinatorBridge {
             let (coordinator, mut cx) = self.parts(io);
             let to = ReplyTo(token.0);
             let outcome = verified.verified;
-            let prepared = coordinator
-                .prepare_txn_offset_commit(&mut cx, to, &request, outcomes, outcome);
+            let prepared =
+                coordinator.prepare_txn_offset_commit(&mut cx, to, &request, outcomes, outcome);
             if let Some(prepared) = prepared {
                 self.append(io, replicas, prepared, verified.guard);
             }
