@@ -85,6 +85,9 @@ defects! {
         "An equal-epoch marker with nothing open passes as a retry whatever its result (L-MRK-3).";
     UpstreamLeaderAcks1TransactionalAccepted = "upstream.leader.acks1_transactional_accepted", Upstream, [],
         "Transactional batches with acks=1 are taken (L-REC-8).";
+    UpstreamLeaderFollowerIndexLooksAhead = "upstream.leader.follower_index_looks_ahead", Upstream,
+        ["aborted-index"],
+        "A follower's index entry gets its LSO from transactions that begin after the marker (L-IDX-3).";
     UpstreamCoordinatorMarkerSkippedWithoutLeader = "upstream.coordinator.marker_skipped_without_leader", Upstream, [],
         "A marker for a partition without a leader is skipped for good (C-MRK-5, KAFKA-20734).";
     UpstreamCoordinatorLoadActsAboveHighWatermark = "upstream.coordinator.load_acts_above_high_watermark", Upstream, [],

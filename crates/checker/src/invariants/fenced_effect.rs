@@ -4,12 +4,11 @@
 //! Promised (KIP-98, C-INIT-16, L-EPO-1): when `initTransactions()` of a newer session returned, no
 //! record that an older session of the same transactional id sends from then on is committed, and
 //! no commit that it asks for from then on succeeds. Not promised: which errors the older session
-//! sees (N8), how far the epoch moves (N7), or the fate of what was committed before.
-
-use eosim_types::TransactionalId;
+//! sees (N8), how far the epoch moves (N7), the fate of what was committed before, or which of two
+//! sessions is the newer one if their `initTransactions()` overlap: an answer may come late.
 
 use crate::anomaly::Report;
-use crate::facts::{Index, When};
+use crate::facts::{Index, Session, When};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::Place;
 
@@ -24,44 +23,35 @@ pub(super) struct Check;
 
 impl Invariant for Check {
     fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
-        let takeovers = takeovers(cx);
-        if takeovers.is_empty() {
-            return;
-        }
+        let takeovers: Vec<_> = cx.facts.sessions.iter().map(|own| takeover(cx, own)).collect();
         for (index, send) in (0..).zip(&cx.facts.sends) {
-            let found = takeovers.binary_search_by_key(&send.session, |takeover| takeover.fenced);
-            if let Ok(at) = found
+            if let Some(takeover) = takeovers[send.session as usize]
                 && cx.facts.is_unique(index)
             {
-                judge(cx, end, index, takeovers[at], report);
+                judge(cx, end, index, takeover, report);
             }
         }
     }
 }
 
 /// A newer session of the same transactional id has been initialized.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Takeover {
-    fenced: Index,
-    successor: Index,
     when: When,
+    successor: Index,
 }
 
-/// For each session the first one that took its transactional id over, by fenced session.
-fn takeovers(cx: Context<'_>) -> Vec<Takeover> {
-    let sessions = (0..).zip(&cx.facts.sessions);
-    let mut owners: Vec<(TransactionalId, When, Index)> = sessions
-        .filter_map(|(index, session)| {
-            Some((session.transactional_id?, session.initialized?, index))
-        })
-        .collect();
-    owners.sort_unstable();
-    let next_owners = owners.windows(2).filter(|pair| pair[0].0 == pair[1].0);
-    let mut takeovers: Vec<Takeover> = next_owners
-        .map(|pair| Takeover { fenced: pair[0].2, successor: pair[1].2, when: pair[1].1 })
-        .collect();
-    takeovers.sort_unstable_by_key(|takeover| takeover.fenced);
-    takeovers
+/// The first time that the transactional id of `fenced` was certainly taken over. Which of two
+/// overlapping `initTransactions()` came second is unknown, so a successor must have been opened
+/// when that of `fenced` had returned.
+fn takeover(cx: Context<'_>, fenced: &Session) -> Option<Takeover> {
+    let initialized = fenced.initialized?;
+    (0..)
+        .zip(&cx.facts.sessions)
+        .filter(|(_, other)| other.transactional_id == fenced.transactional_id)
+        .filter(|(_, other)| other.opened > initialized)
+        .filter_map(|(successor, other)| Some(Takeover { when: other.initialized?, successor }))
+        .min()
 }
 
 fn judge(cx: Context<'_>, end: End<'_>, index: Index, takeover: Takeover, report: &mut Report) {

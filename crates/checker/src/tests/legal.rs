@@ -149,6 +149,22 @@ fn n8_a_fenced_producer_sees_either_error() {
 }
 
 #[test]
+fn overlapping_inits_leave_open_who_is_newer() {
+    let mut h = History::new();
+    let (opened, returned) = (
+        |id| Observed::ProducerOpened { session: 0, transactional_id: Some(id) },
+        Observed::TransactionsInitialized { session: 0 },
+    );
+    h.see(ActorId(6), opened(ID));
+    let mut last = h.producer(5, Some(ID));
+    h.see(ActorId(6), returned);
+    h.begin(&mut last);
+    h.write(&mut last, P0);
+    h.commit(&mut last, &[P0]);
+    h.is_sound();
+}
+
+#[test]
 fn n9_an_old_duplicate_is_refused_without_effect() {
     let mut h = History::new();
     let mut p = h.producer(5, None);

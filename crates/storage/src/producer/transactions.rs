@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use eosim_types::{Env, ProducerId, rule};
+use eosim_types::{Defect, Env, ProducerId, rule};
 
 /// A transaction that a marker has just ended (`CompletedTxn`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -73,11 +73,15 @@ impl Transactions {
     }
 
     /// The LSO that the index entry of `completed` gets: where the oldest open transaction of
-    /// *another* producer begins, else the offset after the marker (L-IDX-3).
+    /// *another* producer begins, else the offset after the marker (L-IDX-3). A follower has by
+    /// then applied all that it fetched together with the marker; in a repaired Kafka what begins
+    /// after the marker does not count.
     pub(crate) fn last_stable_offset(&self, env: &mut Env<'_>, completed: &CompletedTxn) -> i64 {
         rule!(env, "L-IDX-3");
+        let looks_ahead = env.on(Defect::UpstreamLeaderFollowerIndexLooksAhead);
         self.ongoing
             .iter()
+            .take_while(|txn| looks_ahead || txn.first_offset < completed.last_offset)
             .find(|txn| txn.producer_id != completed.producer_id)
             .map_or(completed.last_offset + 1, |txn| txn.first_offset)
     }

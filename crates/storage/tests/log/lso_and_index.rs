@@ -50,6 +50,24 @@ fn an_index_entry_knows_the_oldest_other_open_transaction_60_l_idx_3() {
     }
 }
 
+#[test]
+fn a_followers_entry_does_not_depend_on_what_was_fetched_along_l_idx_3() {
+    let batches =
+        [at(0, txn(1, 0, 0)), marker_at(1, (1, 0), 0, ABORT), at(2, plain(1)), at(3, txn(2, 0, 0))];
+    let defect = Defect::UpstreamLeaderFollowerIndexLooksAhead;
+    for (mut bench, together, index_lso) in [
+        (Bench::default(), 1, 2),
+        (Bench::default(), 4, 3),
+        (Bench::without(defect), 1, 2),
+        (Bench::without(defect), 4, 2),
+    ] {
+        for fetched in batches.chunks(together) {
+            bench.replicate(fetched).unwrap();
+        }
+        assert_eq!(bench.index(), [(1, 0, 1, index_lso)]);
+    }
+}
+
 const CASE_61: &str = "T(0,0-4) ok@0; N(3) ok@5; p2 T(0,0-1) ok@8; T(0,5-8) ok@10;
     p3 T(0,0-2) ok@14; N(2) ok@17; T(0,9-18) ok@19; A(0) ok@29; p2 T(0,2-7) ok@30;
     p4 T(0,0-2) ok@36; N(10) ok@39; p3 T(0,3-11) ok@49; p3 C(0) ok@58; p4 T(0,3-10) ok@59;
