@@ -111,6 +111,8 @@ impl World {
                         base_offset,
                         log_append_time: -1,
                         log_start_offset: -1,
+                        record_errors: Vec::new(),
+                        current_leader: None,
                     }
                 });
                 ProduceResponse { partitions: answers.collect() }.into()

@@ -170,6 +170,8 @@ impl Honest {
                 base_offset,
                 log_append_time: -1,
                 log_start_offset: -1,
+                record_errors: Vec::new(),
+                current_leader: None,
             }
         };
         let partitions = request.partitions.iter().map(answer).collect();

@@ -172,6 +172,8 @@ fn responses(names: &mut Names) -> Vec<Response> {
                 base_offset: -1,
                 log_append_time: -1,
                 log_start_offset: -1,
+                record_errors: Vec::new(),
+                current_leader: None,
             }],
         }
         .into(),

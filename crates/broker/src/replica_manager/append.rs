@@ -240,6 +240,8 @@ pub(crate) fn response_of(
             base_offset: info.first_offset,
             log_append_time: info.log_append_time,
             log_start_offset: info.log_start_offset,
+            record_errors: Vec::new(),
+            current_leader: None,
         },
         Err(AppendRefused { error, log_start_offset }) => ProducePartitionResponse {
             partition,
@@ -247,6 +249,8 @@ pub(crate) fn response_of(
             base_offset: -1,
             log_append_time: -1,
             log_start_offset,
+            record_errors: Vec::new(),
+            current_leader: None,
         },
     }
 }

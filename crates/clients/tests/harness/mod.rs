@@ -307,6 +307,8 @@ impl Harness {
                 base_offset,
                 log_append_time: -1,
                 log_start_offset,
+                record_errors: Vec::new(),
+                current_leader: None,
             });
         }
         self.hand(&sent, ProduceResponse { partitions });

@@ -45,6 +45,11 @@ pub struct ProducePartitionResponse {
     pub log_append_time: i64,
     /// Where the log begins, -1 if not known.
     pub log_start_offset: i64,
+    /// The records that are at fault, as places in their batch (`recordErrors`); empty if the
+    /// error is the batch's own.
+    pub record_errors: Vec<i32>,
+    /// The leader that the broker knows, with its epoch, if it is not itself (`currentLeader`).
+    pub current_leader: Option<(BrokerId, LeaderEpoch)>,
 }
 
 /// `isolation.level` of a reader (`IsolationLevel`).

@@ -1,6 +1,8 @@
 //! What becomes of requests that ended and of the batches in them (`handleProduceResponse`,
 //! `completeBatch`, `failBatch`).
 
+use alloc::vec::Vec;
+
 use eosim_actor::{Correlation, Cx};
 use eosim_types::message::{ProducePartitionResponse, ProduceResponse, Response};
 use eosim_types::{Defect, ErrorCode, TopicPartition, rule};
@@ -283,5 +285,7 @@ fn partition_response(
         base_offset: -1,
         log_append_time: -1,
         log_start_offset: -1,
+        record_errors: Vec::new(),
+        current_leader: None,
     }
 }
