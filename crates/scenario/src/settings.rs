@@ -84,6 +84,9 @@ settings! {
             high_watermark_checkpoint_interval: Ms as "Millis",
         "log.flush.start.offset.checkpoint.interval.ms"
             log_start_offset_checkpoint_interval: Ms as "Millis",
+        "log.retention.check.interval.ms" log_retention_check_interval: Ms as "Millis",
+        "log.cleaner.backoff.ms" log_cleaner_backoff: Ms as "Millis",
+        "page.cache.flush.interval.ms" page_cache_flush_interval: Ms as "Millis",
         "producer.id.expiration.ms" producer_id_expiration: Ms as "Millis",
         "producer.id.expiration.check.interval.ms"
             producer_id_expiration_check_interval: Ms as "Millis",
@@ -112,6 +115,9 @@ settings! {
         "unclean.leader.election.enable" unclean_leader_election_enable: bool as "bool",
         "max.message.bytes" max_message_bytes: i32 as "Int",
         "segment.bytes" segment_bytes: i32 as "Int",
+        "retention.bytes" retention_bytes: i64 as "Int",
+        "retention.ms" retention_ms: i64 as "Int",
+        "delete.retention.ms" delete_retention: Ms as "Millis",
     }
 }
 

@@ -16,6 +16,8 @@ pub struct LogConfig {
     pub index_interval_bytes: i64,
     /// `retention.bytes`; -1 keeps everything.
     pub retention_bytes: i64,
+    /// `retention.ms`; -1 keeps everything.
+    pub retention_ms: i64,
     /// `cleanup.policy` contains `delete`.
     pub cleanup_delete: bool,
     /// `cleanup.policy` contains `compact`: records need a key.
@@ -38,10 +40,11 @@ impl LogConfig {
             max_message_bytes: topic.max_message_bytes,
             segment_bytes: topic.segment_bytes,
             index_interval_bytes: 4096,
-            retention_bytes: -1,
+            retention_bytes: topic.retention_bytes,
+            retention_ms: topic.retention_ms,
             cleanup_delete: topic.cleanup_delete,
             cleanup_compact: topic.cleanup_compact,
-            delete_retention: Duration::from_millis(86_400_000),
+            delete_retention: topic.delete_retention,
             message_timestamp_after_max: Duration::from_millis(3_600_000),
             producer_id_expiration: broker.producer_id_expiration,
             verification_enabled: broker.transaction_partition_verification_enable,

@@ -21,6 +21,13 @@ pub struct BrokerConfig {
     pub high_watermark_checkpoint_interval: Duration,
     /// `log.flush.start.offset.checkpoint.interval.ms` (L-SNP-7).
     pub log_start_offset_checkpoint_interval: Duration,
+    /// `log.retention.check.interval.ms` (L-DEL-4).
+    pub log_retention_check_interval: Duration,
+    /// `log.cleaner.backoff.ms`: the pause between two passes of the cleaner (L-CMP-1).
+    pub log_cleaner_backoff: Duration,
+    /// How often the operating system writes what Kafka has handed to it; Kafka itself does not
+    /// wait for the disk (L-FO-6).
+    pub page_cache_flush_interval: Duration,
     /// `producer.id.expiration.ms` (L-EXP-1).
     pub producer_id_expiration: Duration,
     /// `producer.id.expiration.check.interval.ms` (L-EXP-1).
@@ -64,6 +71,9 @@ impl Default for BrokerConfig {
             replica_fetch_backoff: Duration::from_millis(1_000),
             high_watermark_checkpoint_interval: Duration::from_millis(5_000),
             log_start_offset_checkpoint_interval: Duration::from_millis(60_000),
+            log_retention_check_interval: Duration::from_millis(300_000),
+            log_cleaner_backoff: Duration::from_millis(15_000),
+            page_cache_flush_interval: Duration::from_millis(30_000),
             producer_id_expiration: Duration::from_millis(86_400_000),
             producer_id_expiration_check_interval: Duration::from_millis(600_000),
             transaction_partition_verification_enable: true,
@@ -98,6 +108,12 @@ pub struct TopicConfig {
     pub cleanup_delete: bool,
     /// `cleanup.policy` contains `compact`.
     pub cleanup_compact: bool,
+    /// `retention.bytes`; -1 keeps everything.
+    pub retention_bytes: i64,
+    /// `retention.ms`, judged by the records' timestamps; -1 keeps everything.
+    pub retention_ms: i64,
+    /// `delete.retention.ms`: how long a marker outlives its transaction (L-CMP-3).
+    pub delete_retention: Duration,
 }
 
 impl Default for TopicConfig {
@@ -109,6 +125,9 @@ impl Default for TopicConfig {
             segment_bytes: 1 << 30,
             cleanup_delete: true,
             cleanup_compact: false,
+            retention_bytes: -1,
+            retention_ms: 604_800_000,
+            delete_retention: Duration::from_millis(86_400_000),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Kafka counterpart: the tasks of `ReplicaManager#startup` and `LogManager#startup`:
 //! `isr-expiration`, `highwatermark-checkpoint`, `kafka-log-start-offset-checkpoint`,
-//! `PeriodicProducerExpirationCheck`, `kafka-log-retention`.
+//! `PeriodicProducerExpirationCheck`, `kafka-log-retention`, the log cleaner; and the operating
+//! system's writing of dirty pages.
 
 use eosim_types::{Duration, Instant, rule};
 
@@ -10,11 +11,14 @@ use super::ReplicaManager;
 use crate::io::Io;
 use crate::timers::Timer;
 
-const TASKS: [Task; 4] = [
+const TASKS: [Task; 7] = [
     Task::ShrinkIsr,
     Task::CheckpointHighWatermarks,
     Task::CheckpointLogStartOffsets,
     Task::RemoveExpiredProducers,
+    Task::DeleteOldSegments,
+    Task::CleanLogs,
+    Task::FlushPageCache,
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -23,6 +27,9 @@ enum Task {
     CheckpointHighWatermarks,
     CheckpointLogStartOffsets,
     RemoveExpiredProducers,
+    DeleteOldSegments,
+    CleanLogs,
+    FlushPageCache,
 }
 
 impl Task {
@@ -33,6 +40,9 @@ impl Task {
             Self::CheckpointHighWatermarks => config.high_watermark_checkpoint_interval,
             Self::CheckpointLogStartOffsets => config.log_start_offset_checkpoint_interval,
             Self::RemoveExpiredProducers => config.producer_id_expiration_check_interval,
+            Self::DeleteOldSegments => config.log_retention_check_interval,
+            Self::CleanLogs => config.log_cleaner_backoff,
+            Self::FlushPageCache => config.page_cache_flush_interval,
         }
     }
 }
@@ -79,9 +89,18 @@ impl ReplicaManager {
                 }
                 Task::CheckpointLogStartOffsets => {
                     rule!(io.env, "L-SNP-7");
-                    partition.log.delete_old_segments(&mut io.env);
                     partition.log.checkpoint_log_start_offset();
                 }
+                Task::DeleteOldSegments => {
+                    rule!(io.env, "L-DEL-2");
+                    partition.log.delete_old_segments(&mut io.env);
+                }
+                Task::CleanLogs if partition.log.config().cleanup_compact => {
+                    rule!(io.env, "L-CMP-1");
+                    partition.log.clean(&mut io.env);
+                }
+                Task::CleanLogs => {}
+                Task::FlushPageCache => partition.log.flush(),
                 Task::RemoveExpiredProducers => {
                     rule!(io.env, "L-EXP-1");
                     partition.log.remove_expired_producers(&mut io.env);

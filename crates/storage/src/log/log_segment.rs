@@ -68,6 +68,11 @@ impl LogSegment {
         self.size_in_bytes
     }
 
+    /// The newest timestamp in it, ms; `None` if it is empty.
+    pub(crate) fn max_timestamp(&self) -> Option<i64> {
+        self.batches.iter().map(|stored| stored.batch.max_timestamp).max()
+    }
+
     /// Appends `batch` of `size` bytes. An index entry is made for a batch when more than
     /// `index_interval_bytes` were appended since the last one (L-FET-3).
     pub(crate) fn append(&mut self, batch: RecordBatch, size: i32, index_interval_bytes: i64) {

@@ -77,3 +77,33 @@ fn describe_producers_shows_entries_not_verifications_l_dpr_1() {
     };
     assert_eq!(bench.log.producers(), [shown(1, 4, -1, 7, -1), shown(2, 3, 1, -1, 0)]);
 }
+
+#[test]
+fn segments_go_when_their_newest_record_is_too_old_l_del_4() {
+    let config = LogConfig { retention_ms: 500, ..LogConfig::default() };
+    let mut bench = Bench::with_config(config);
+    bench.run("", "D(0,0) ok@0");
+    bench.roll();
+    bench.now_ms += 400;
+    bench.run("", "D(0,1) ok@1");
+    bench.replicate_all();
+    bench.now_ms += 101;
+    bench.with_env(UnifiedLog::delete_old_segments);
+    assert_eq!(bench.log.log_start_offset(), 1, "the first record is 501 ms old, the second 101");
+    bench.now_ms += 500;
+    bench.with_env(UnifiedLog::delete_old_segments);
+    assert_eq!(bench.log.log_start_offset(), 2, "an active segment that is too old is rolled");
+    assert_eq!(bench.state(1), "epoch 0 [0] [1]");
+}
+
+#[test]
+fn open_transactions_do_not_hold_retention_back_l_del_4() {
+    let config = LogConfig { retention_ms: 500, ..LogConfig::default() };
+    let mut bench = Bench::with_config(config);
+    bench.run("", "T(0,0) ok@0");
+    bench.replicate_all();
+    bench.now_ms += 501;
+    bench.with_env(UnifiedLog::delete_old_segments);
+    assert_eq!((bench.log.log_start_offset(), bench.log.last_stable_offset()), (1, 1));
+    bench.run("", "C(1) ok@1");
+}
