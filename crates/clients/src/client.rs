@@ -7,7 +7,7 @@ use eosim_types::message::Message;
 use eosim_types::observation::Observed;
 use eosim_types::{ActorId, BrokerId};
 
-use crate::application::{ConsumerApplication, ProducerApplication};
+use crate::application::{AdminApplication, ConsumerApplication, ProducerApplication};
 use crate::spec::ClientSpec;
 
 /// Any client.
@@ -18,6 +18,8 @@ pub enum Client {
     Producer(ProducerApplication),
     /// One that reads.
     Consumer(ConsumerApplication),
+    /// An operator.
+    Admin(AdminApplication),
 }
 
 impl Client {
@@ -31,6 +33,7 @@ impl Client {
             ClientSpec::Consumer(spec) => {
                 Self::Consumer(ConsumerApplication::new(id, spec, brokers))
             }
+            ClientSpec::Admin(spec) => Self::Admin(AdminApplication::new(spec, brokers)),
         }
     }
 
@@ -39,6 +42,7 @@ impl Client {
         match self {
             Self::Producer(application) => application.reset(),
             Self::Consumer(application) => application.reset(),
+            Self::Admin(application) => application.reset(),
         }
     }
 
@@ -48,6 +52,7 @@ impl Client {
         match self {
             Self::Producer(application) => application.is_finished(),
             Self::Consumer(_) => true,
+            Self::Admin(application) => application.is_finished(),
         }
     }
 
@@ -57,6 +62,7 @@ impl Client {
         match self {
             Self::Producer(application) => application.waits_for(),
             Self::Consumer(application) => application.waits_for(),
+            Self::Admin(application) => application.waits_for(),
         }
     }
 }
@@ -69,6 +75,7 @@ impl Actor for Client {
         match self {
             Self::Producer(application) => application.step(cx, event, out),
             Self::Consumer(application) => application.step(cx, event, out),
+            Self::Admin(application) => application.step(cx, event, out),
         }
     }
 
@@ -76,6 +83,7 @@ impl Actor for Client {
         match self {
             Self::Producer(application) => application.crash(kind),
             Self::Consumer(application) => application.crash(kind),
+            Self::Admin(application) => application.crash(kind),
         }
     }
 }

@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+mod api_versions;
 mod application;
 mod client;
 pub mod consumer;
@@ -18,9 +19,11 @@ mod network_client;
 pub mod producer;
 mod spec;
 
-pub use application::{ConsumerApplication, ProducerApplication};
+pub use api_versions::ApiVersions;
+pub use application::{AdminApplication, ConsumerApplication, ProducerApplication};
 pub use client::Client;
 pub use exception::{Exception, ExceptionClass};
 pub use spec::{
-    ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
+    AdminSpec, AdminStep, ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload,
+    ScriptStep, Span,
 };

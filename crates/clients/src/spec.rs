@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use eosim_types::config::{ConsumerConfig, ProducerConfig};
-use eosim_types::{Duration, Instant, Sequence, TopicPartition, TransactionalId, Value};
+use eosim_types::{BrokerId, Duration, Instant, Sequence, TopicPartition, TransactionalId, Value};
 
 /// One client of a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -12,6 +12,8 @@ pub enum ClientSpec {
     Producer(ProducerSpec),
     /// An application that reads.
     Consumer(ConsumerSpec),
+    /// An operator.
+    Admin(AdminSpec),
 }
 
 /// An application that writes.
@@ -137,6 +139,42 @@ impl ClientSpec {
         match self {
             Self::Producer(spec) => spec.start_at,
             Self::Consumer(spec) => spec.start_at,
+            Self::Admin(_) => Instant::START,
         }
     }
+}
+
+/// An operator: these steps, each after the one before is over.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct AdminSpec {
+    /// What is done.
+    pub steps: Vec<AdminStep>,
+}
+
+/// One step of an operator.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum AdminStep {
+    /// Nothing until that instant.
+    PauseUntil(Instant),
+    /// `electLeaders()`.
+    ElectLeader {
+        /// The partition.
+        partition: TopicPartition,
+        /// Also a replica that is not in sync.
+        unclean: bool,
+    },
+    /// `alterPartitionReassignments()`.
+    Reassign {
+        /// The partition.
+        partition: TopicPartition,
+        /// Its new replicas, the preferred leader first.
+        replicas: Vec<BrokerId>,
+    },
+    /// `deleteRecords()`.
+    DeleteRecords {
+        /// The partition.
+        partition: TopicPartition,
+        /// Everything below goes; -1 is the high watermark.
+        offset: i64,
+    },
 }

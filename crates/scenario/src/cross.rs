@@ -6,7 +6,9 @@ use eosim_types::Names;
 
 use crate::check::quoted_key;
 use crate::error::InputError;
-use crate::plan::{Action, Aimed, Expectation, FAULTS, Plan, TopicPlan, split_partition};
+use crate::plan::{
+    Action, Aimed, Expectation, FAULTS, OperatorStep, Plan, TopicPlan, split_partition,
+};
 
 mod client;
 
@@ -28,6 +30,9 @@ pub(crate) fn check(file: &str, plan: &Plan) -> Checked {
     cross.network()?;
     cross.clients()?;
     cross.place()?;
+    for (index, step) in plan.operator.iter().enumerate() {
+        cross.operator(&format!("operator[{index}]"), step)?;
+    }
     cross.faults()?;
     for (index, aimed) in plan.aimed.iter().enumerate() {
         cross.aimed(&format!("aimed[{index}]"), aimed)?;
@@ -92,15 +97,34 @@ impl Cross<'_> {
 
     fn replicas(&self, path: &str, topic: &TopicPlan) -> Checked {
         for (index, replicas) in topic.replicas.iter().enumerate() {
-            for (place, broker) in replicas.iter().enumerate() {
-                let expected = format!("different brokers from 1 to {}", self.plan.cluster.brokers);
-                if *broker > self.plan.cluster.brokers || replicas[..place].contains(broker) {
-                    let path = format!("{path}.replicas[{index}][{place}]");
-                    return self.refuse(path, broker.to_string(), expected);
-                }
+            self.brokers(&format!("{path}.replicas[{index}]"), replicas)?;
+        }
+        Ok(())
+    }
+
+    /// Brokers that exist, each once.
+    fn brokers(&self, path: &str, brokers: &[u32]) -> Checked {
+        for (place, broker) in brokers.iter().enumerate() {
+            let expected = format!("different brokers from 1 to {}", self.plan.cluster.brokers);
+            if *broker > self.plan.cluster.brokers || brokers[..place].contains(broker) {
+                return self.refuse(format!("{path}[{place}]"), broker.to_string(), expected);
             }
         }
         Ok(())
+    }
+
+    fn operator(&self, path: &str, step: &OperatorStep) -> Checked {
+        let name = match step {
+            OperatorStep::WaitUntilMs(_) => return Ok(()),
+            OperatorStep::ElectLeader(_) => "elect_leader",
+            OperatorStep::DeleteRecords(_) => "delete_records",
+            OperatorStep::Reassign(step) => {
+                self.brokers(&format!("{path}.reassign.replicas"), &step.replicas)?;
+                "reassign"
+            }
+        };
+        let partition = step.partition().unwrap_or_default();
+        self.known_partition(format!("{path}.{name}.partition"), partition)
     }
 
     fn min_insync_replicas(&self, path: &str, topic: &TopicPlan) -> Checked {

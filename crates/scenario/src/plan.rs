@@ -15,6 +15,7 @@ mod client;
 mod cluster;
 mod fault;
 mod names;
+mod operator;
 
 pub use aimed::{Action, Aimed, CrashAction, CrashKind, Moment, Party, PauseAction, When};
 pub use client::{
@@ -27,6 +28,7 @@ pub use fault::{
 };
 pub use names::{DefectName, FaultName, PartitionName, RuleId, split_partition};
 pub(crate) use names::{is_name, is_topic};
+pub use operator::{DeleteRecords, ElectLeader, OperatorStep, Reassign};
 
 /// A scenario: topology, configuration, workload, faults, limits, expectation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -82,6 +84,10 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     pub consumers: Vec<Consumer>,
+    /// What an operator does by hand meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    pub operator: Vec<OperatorStep>,
     /// Faults that strike at random.
     #[serde(default, skip_serializing_if = "Faults::is_quiet")]
     pub faults: Faults,
@@ -129,14 +135,15 @@ impl Plan {
     }
 
     /// The names of all actors, in the order of their numbers: the controller, the brokers from 1
-    /// on, the producers, the consumers.
+    /// on, the producers, the consumers, the operator if there is one.
     #[must_use]
     pub fn actors(&self) -> Vec<String> {
         let brokers = (1..=self.cluster.brokers).map(|broker| format!("broker-{broker}"));
         let producers = self.producers.iter().flat_map(Producer::instances).map(|p| p.name);
         let consumers = self.consumers.iter().map(|consumer| consumer.name.clone());
         let controller = std::iter::once("controller".to_string());
-        controller.chain(brokers).chain(producers).chain(consumers).collect()
+        let operator = (!self.operator.is_empty()).then(|| "operator".to_string());
+        controller.chain(brokers).chain(producers).chain(consumers).chain(operator).collect()
     }
 
     /// The plan as it is printed and stored: JSON, two spaces, a line feed at the end.

@@ -1,11 +1,14 @@
 //! Producers and consumers.
 
-use eosim_scenario::plan::{self, Step, Workload, split_partition};
+use eosim_scenario::plan::{self, OperatorStep, Step, Workload, split_partition};
 use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::cluster::{
-    ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
+    AdminSpec, AdminStep, ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload,
+    RandomWorkload, ScriptStep, Span,
 };
 use eosim_types::{Duration, Instant, Names, Sequence, TopicPartition};
+
+use super::topology::broker_id;
 
 /// The clients of `plan`: producers, then consumers.
 pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
@@ -23,7 +26,29 @@ pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
         }
     }
     specs.extend(plan.consumers.iter().map(|c| ClientSpec::Consumer(consumer(c, names))));
+    if !plan.operator.is_empty() {
+        let steps = plan.operator.iter().map(|step| operator_step(step, names)).collect();
+        specs.push(ClientSpec::Admin(AdminSpec { steps }));
+    }
     specs
+}
+
+fn operator_step(step: &OperatorStep, names: &mut Names) -> AdminStep {
+    match step {
+        OperatorStep::WaitUntilMs(ms) => AdminStep::PauseUntil(at_ms(*ms)),
+        OperatorStep::ElectLeader(step) => AdminStep::ElectLeader {
+            partition: partition(&step.partition, names),
+            unclean: step.unclean,
+        },
+        OperatorStep::Reassign(step) => AdminStep::Reassign {
+            partition: partition(&step.partition, names),
+            replicas: step.replicas.iter().copied().map(broker_id).collect(),
+        },
+        OperatorStep::DeleteRecords(step) => AdminStep::DeleteRecords {
+            partition: partition(&step.partition, names),
+            offset: step.before.map_or(-1, |before| i64::try_from(before).expect("checked")),
+        },
+    }
 }
 
 fn consumer(consumer: &plan::Consumer, names: &mut Names) -> ConsumerSpec {

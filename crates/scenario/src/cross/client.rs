@@ -21,7 +21,7 @@ impl Cross<'_> {
     }
 
     fn unique_names(&self) -> Checked {
-        let mut names = BTreeSet::from(["controller".to_string()]);
+        let mut names = BTreeSet::from(["controller", "operator"].map(String::from));
         let brokers = 1..=self.plan.cluster.brokers;
         names.extend(brokers.map(|broker| format!("broker-{broker}")));
         let most = names.len() + CLIENTS_MAX;
