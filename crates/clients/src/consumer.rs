@@ -142,16 +142,16 @@ impl Consumer {
                 break;
             }
         }
-        self.send_metadata_request(cx, out);
         self.send_list_offsets(cx, out);
         self.send_fetches(cx, out);
+        self.send_metadata_request(cx, out);
     }
 
     /// When the consumer goes on by itself.
     #[must_use]
     pub fn next_wake(&self, now: Instant) -> Instant {
         let waits = self.assigned.iter().map(|assigned| assigned.retry_at);
-        let waits = waits.chain([self.client.next_timeout(), self.client.next_usable()]);
+        let waits = waits.chain([self.client.next_timeout(), self.client.next_usable(now)]);
         let waits = waits.chain(self.metadata.next_update());
         waits.filter(|at| *at > now).min().unwrap_or(Instant::FAR)
     }

@@ -156,10 +156,10 @@ impl<R> NetworkClient<R> {
         Some(self.connections[found].broker)
     }
 
-    /// When the last of all reconnect backoffs is over; for one who found no usable node.
-    pub(crate) fn next_usable(&self) -> Instant {
-        let ends = self.connections.iter().filter_map(|c| c.broken_at);
-        ends.map(|at| at + self.reconnect_backoff).min().unwrap_or(Instant::FAR)
+    /// When the next reconnect backoff is over.
+    pub(crate) fn next_usable(&self, now: Instant) -> Instant {
+        let backing_off = self.connections.iter().filter_map(|c| self.backing_off(c.broker, now));
+        backing_off.min().unwrap_or(Instant::FAR)
     }
 
     /// When the oldest request will have timed out.

@@ -312,6 +312,31 @@ fn w_75_an_answer_for_another_position_is_dropped_k_pos_1() {
 }
 
 #[test]
+fn a_leader_is_looked_up_however_late_the_consumer_goes_on_k_pos_5() {
+    let mut reader = Reader::new(ReadCommitted, 500);
+    reader.start_at(3);
+    let mut image = (*image(1, 1, TransactionVersion::Tv2)).clone();
+    image.partitions.get_mut(&t(0)).unwrap().leader = None;
+    let error = ErrorCode::NotLeaderOrFollower;
+    let refused = FetchPartitionResponse { error, ..answer(vec![], &[]) };
+    let mut arrives: Response = FetchResponse { partitions: vec![refused] }.into();
+    for sleep in [99, 5_000, 60_000] {
+        let mut out: Out<Message, Observed> = Out::new();
+        reader.now += Duration::from_millis(1);
+        reader.consumer.arrived(reader.last, Some(arrives));
+        reader.with_cx(|consumer, cx| consumer.advance(cx, &mut out));
+        reader.now += Duration::from_millis(sleep);
+        reader.with_cx(|consumer, cx| consumer.advance(cx, &mut out));
+        let Some(Effect::Send { correlation, message, .. }) = out.drain().next() else {
+            panic!("nobody is asked after {sleep} ms");
+        };
+        assert!(matches!(message, Message::Request(Request::Metadata(_))), "{message:?}");
+        reader.last = correlation;
+        arrives = MetadataResponse { image: Arc::new(image.clone()) }.into();
+    }
+}
+
+#[test]
 fn errors_are_retried_and_out_of_range_resets_k_pos_5_k_off_4() {
     for (error, lost) in [
         (ErrorCode::NotLeaderOrFollower, false),

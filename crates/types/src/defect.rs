@@ -62,7 +62,7 @@ defects! {
         ["healthy-producer-failed", "duplicate", "reordering"],
         "The leader remembers four batches of a producer in place of five (B07, B74).";
     LeaderMarkerAcceptEqualEpoch = "leader.marker.accept_equal_epoch", Broker,
-        ["torn-transaction", "aborted-read", "committed-lost"],
+        ["early-read", "torn-transaction", "aborted-read", "committed-lost"],
         "A version 2 marker whose epoch equals the data's is accepted (B04, KAFKA-19446).";
     LeaderIndexDropAbortEntry = "leader.index.drop_abort_entry", Broker,
         ["aborted-read"],

@@ -69,7 +69,11 @@ fn is_configuration(error: ErrorCode) -> bool {
 
 fn may_be_fenced(cx: Context<'_>, index: Index, session: &Session, error: ErrorCode) -> bool {
     let Some(id) = session.transactional_id else { return false };
-    let fences = matches!(error, ErrorCode::ProducerFenced | ErrorCode::InvalidProducerEpoch);
+    // The last is what a COMMIT gets when the transaction was aborted from elsewhere (C-END-18).
+    let fences = matches!(
+        error,
+        ErrorCode::ProducerFenced | ErrorCode::InvalidProducerEpoch | ErrorCode::InvalidTxnState
+    );
     let shared = cx.setup.shared_transactional_ids.contains(&id);
     let mut others = (0..).zip(&cx.facts.sessions);
     let is_used = others.any(|(at, other)| at != index && other.transactional_id == Some(id));

@@ -224,7 +224,7 @@ impl Sender {
             if due > now {
                 until = until.min(due);
             } else if !self.send_metadata_request(cx, out) {
-                until = until.min(self.client.next_usable());
+                until = until.min(self.client.next_usable(now));
             }
         }
         if self.client.has_in_flight() {

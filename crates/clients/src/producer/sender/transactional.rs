@@ -72,7 +72,7 @@ impl Sender {
         let manager = self.manager.as_ref().expect("a handler has a manager");
         if !manager.needs_coordinator(handler) {
             let usable = self.client.least_loaded_node(now);
-            return usable.map_or_else(|| Target::Wait(self.client.next_usable()), Target::Node);
+            return usable.map_or_else(|| Target::Wait(self.client.next_usable(now)), Target::Node);
         }
         let Some(found) = manager.transaction_coordinator() else { return Target::Lookup };
         if let Some(until) = self.client.backing_off(found.node, now) {
