@@ -1,6 +1,7 @@
 //! What an API call throws and what a record's future fails with
 //! (`org.apache.kafka.common.errors`, `KafkaException`).
 
+use alloc::string::String;
 use alloc::sync::Arc;
 
 use eosim_types::ErrorCode;
@@ -21,6 +22,61 @@ pub enum ExceptionClass {
     Kafka,
     /// `IllegalStateException`.
     IllegalState,
+    /// `IllegalArgumentException`.
+    IllegalArgument,
+    /// `ConfigException`: settings that no producer is made with.
+    Config,
+}
+
+/// Names that do not follow from the spelling of their code.
+const IRREGULAR_NAMES: &[(ErrorCode, &str)] = &[
+    (ErrorCode::UnknownServerError, "UnknownServerException"),
+    (ErrorCode::CorruptMessage, "CorruptRecordException"),
+    (ErrorCode::RequestTimedOut, "TimeoutException"),
+    (ErrorCode::MessageTooLarge, "RecordTooLargeException"),
+    (ErrorCode::OffsetMetadataTooLarge, "OffsetMetadataTooLarge"),
+    (ErrorCode::NetworkException, "NetworkException"),
+    (ErrorCode::InvalidTopicException, "InvalidTopicException"),
+    (ErrorCode::RecordListTooLarge, "RecordBatchTooLargeException"),
+    (ErrorCode::OutOfOrderSequenceNumber, "OutOfOrderSequenceException"),
+    (ErrorCode::DuplicateSequenceNumber, "DuplicateSequenceException"),
+    (ErrorCode::InvalidProducerIdMapping, "InvalidPidMappingException"),
+    (ErrorCode::InvalidTransactionTimeout, "InvalidTxnTimeoutException"),
+    (ErrorCode::KafkaStorageError, "KafkaStorageException"),
+];
+
+/// The class that stands for `error`: its code in camel case, without the word "failed" of the
+/// authorization errors.
+fn api_exception_name(error: ErrorCode) -> String {
+    let irregular = IRREGULAR_NAMES.iter().find(|(code, _)| *code == error);
+    if let Some((_, name)) = irregular {
+        return (*name).into();
+    }
+    let authorization = error.name().strip_suffix("AUTHORIZATION_FAILED").is_some();
+    let words = error.name().split('_').filter(|word| !(authorization && *word == "FAILED"));
+    let mut name = String::new();
+    for word in words {
+        name.push_str(&word[..1]);
+        name.push_str(&word[1..].to_ascii_lowercase());
+    }
+    name + "Exception"
+}
+
+impl ExceptionClass {
+    /// The class's name in Java, without its package.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Api(error) => api_exception_name(error),
+            Self::TransactionAborted => "TransactionAbortedException".into(),
+            Self::CommitFailed => "CommitFailedException".into(),
+            Self::Authentication => "AuthenticationException".into(),
+            Self::Kafka => "KafkaException".into(),
+            Self::IllegalState => "IllegalStateException".into(),
+            Self::IllegalArgument => "IllegalArgumentException".into(),
+            Self::Config => "ConfigException".into(),
+        }
+    }
 }
 
 /// An exception with its cause.
@@ -81,6 +137,11 @@ impl Exception {
         matches!(self.class, ExceptionClass::Api(error) if error.is_retriable())
     }
 
+    /// What it wraps, and what that wraps, from the outside in.
+    pub fn causes(&self) -> impl Iterator<Item = &Self> {
+        core::iter::successors(self.cause.as_deref(), |inner| inner.cause.as_deref())
+    }
+
     /// The error code nearest to it, looking through wrappers; what the checker is told.
     #[must_use]
     pub fn error_code(&self) -> ErrorCode {
@@ -90,8 +151,32 @@ impl Exception {
             (ExceptionClass::TransactionAborted, _) => ErrorCode::TransactionAbortable,
             (ExceptionClass::IllegalState, _) => ErrorCode::InvalidTxnState,
             (ExceptionClass::CommitFailed, _) => ErrorCode::IllegalGeneration,
+            (ExceptionClass::IllegalArgument | ExceptionClass::Config, _) => {
+                ErrorCode::InvalidRequest
+            }
             (ExceptionClass::Authentication, _) => ErrorCode::SaslAuthenticationFailed,
             (ExceptionClass::Kafka, None) => ErrorCode::UnknownServerError,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_named_after_their_codes() {
+        for (error, name) in [
+            (
+                ErrorCode::TransactionalIdAuthorizationFailed,
+                "TransactionalIdAuthorizationException",
+            ),
+            (ErrorCode::NotLeaderOrFollower, "NotLeaderOrFollowerException"),
+            (ErrorCode::RequestTimedOut, "TimeoutException"),
+            (ErrorCode::OffsetMetadataTooLarge, "OffsetMetadataTooLarge"),
+            (ErrorCode::InvalidProducerIdMapping, "InvalidPidMappingException"),
+        ] {
+            assert_eq!(Exception::of(error).class.name(), name);
         }
     }
 }

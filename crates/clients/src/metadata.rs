@@ -2,6 +2,7 @@
 //!
 //! Invariant: an older image never replaces a newer one.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
 use eosim_types::metadata::MetadataImage;
@@ -11,8 +12,11 @@ use eosim_types::{BrokerId, Duration, Instant, LeaderEpoch, TopicPartition};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Metadata {
     image: Option<Arc<MetadataImage>>,
+    /// Leaders told by the answers of other requests, newer than the image's.
+    told_leaders: BTreeMap<TopicPartition, (BrokerId, LeaderEpoch)>,
     update_requested: bool,
     in_flight: bool,
+    updates: u32,
     last_refresh: Option<Instant>,
     refresh_backoff: Duration,
 }
@@ -22,8 +26,10 @@ impl Metadata {
     pub(crate) const fn new(refresh_backoff: Duration) -> Self {
         Self {
             image: None,
+            told_leaders: BTreeMap::new(),
             update_requested: true,
             in_flight: false,
+            updates: 0,
             last_refresh: None,
             refresh_backoff,
         }
@@ -60,11 +66,22 @@ impl Metadata {
     /// An image came.
     pub(crate) fn update(&mut self, image: Arc<MetadataImage>, now: Instant) {
         self.in_flight = false;
+        self.updates += 1;
         self.update_requested = false;
         self.last_refresh = Some(now);
         if self.image.as_ref().is_none_or(|known| image.version >= known.version) {
             self.image = Some(image);
         }
+    }
+
+    /// How many images have come.
+    pub(crate) const fn updates(&self) -> u32 {
+        self.updates
+    }
+
+    /// Does the partition's topic exist, and is its id known therefore?
+    pub(crate) fn contains_topic_of(&self, partition: TopicPartition) -> bool {
+        self.image().is_some_and(|image| image.partition_count(partition.topic) > 0)
     }
 
     /// Does the partition exist?
@@ -75,6 +92,16 @@ impl Metadata {
     /// The leader of `partition` and its epoch, as far as known.
     pub(crate) fn leader(&self, partition: TopicPartition) -> Option<(BrokerId, LeaderEpoch)> {
         let metadata = self.image()?.partitions.get(&partition)?;
-        Some((metadata.leader?, metadata.leader_epoch))
+        match self.told_leaders.get(&partition) {
+            Some(&told) if told.1 > metadata.leader_epoch => Some(told),
+            _ => Some((metadata.leader?, metadata.leader_epoch)),
+        }
+    }
+
+    /// An answer told who leads `partition` now (`updatePartitionLeadership`).
+    pub(crate) fn leader_told(&mut self, partition: TopicPartition, told: (BrokerId, LeaderEpoch)) {
+        if self.leader(partition).is_some_and(|(_, known)| told.1 > known) {
+            self.told_leaders.insert(partition, told);
+        }
     }
 }

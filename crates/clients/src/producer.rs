@@ -4,11 +4,11 @@
 //! for their waits. Invariants: every call returns once; every record whose `send()` did not throw
 //! has its future completed once.
 
-mod api_versions;
 mod backoff;
 mod calls;
 mod description;
 mod producer_batch;
+mod producer_config;
 mod record_accumulator;
 pub mod request_errors;
 mod sender;
@@ -21,20 +21,23 @@ use alloc::vec::Vec;
 
 use eosim_actor::{Correlation, Cx};
 use eosim_types::config::ProducerConfig;
-use eosim_types::message::Response;
+use eosim_types::message::{ApiKey, CommittableOffset, GroupMember, Response};
 use eosim_types::record::{Record, RecordBatch};
+use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    BrokerId, Duration, ErrorCode, Instant, ProducerEpoch, ProducerId, TopicPartition,
-    TransactionalId,
+    BrokerId, Duration, ErrorCode, GroupId, Instant, ProducerEpoch, ProducerId, Sequence,
+    TopicPartition, TransactionalId,
 };
 
+use crate::api_versions::ApiVersions;
 use crate::exception::Exception;
 use crate::network_client::ClientOut;
 pub use description::{PartitionNumbering, TransactionManagerDescription};
 pub use producer_batch::ProducerIdAndEpoch;
+pub use producer_config::{Written, validated};
 use sender::Sender;
 pub use state::{State, TRANSITIONS};
-use transaction_manager::{ResultId, TransactionManager};
+use transaction_manager::{OffsetsToCommit, ResultId, TransactionManager};
 
 /// The name of a call, and of the future of a `send()`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -60,6 +63,15 @@ pub enum Call {
     CommitTransaction,
     /// `abortTransaction()`.
     AbortTransaction,
+    /// `sendOffsetsToTransaction()`.
+    SendOffsetsToTransaction {
+        /// The group whose offsets they are.
+        group: GroupId,
+        /// Who read them (K-CTP-1).
+        member: GroupMember,
+        /// The offsets.
+        offsets: Vec<CommittableOffset>,
+    },
     /// `close(timeout)`.
     Close {
         /// How long the open work may take; `None` is for ever.
@@ -107,10 +119,19 @@ pub enum Outcome {
     },
 }
 
+/// Of which kind of call a result is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum ResultKind {
+    Initialization,
+    Completion,
+    Offsets,
+}
+
 /// What a call waits for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Awaited {
-    Result { result: ResultId, initializes: bool },
+    Result { result: ResultId, kind: ResultKind },
+    OffsetTopics { offsets: OffsetsToCommit, seen_updates: u32 },
     Metadata { partition: TopicPartition, record: Record },
     Flushed { until: CallId },
     Closed,
@@ -156,6 +177,34 @@ impl Producer {
     /// The network brought an answer, or `None` for a broken connection.
     pub fn arrived(&mut self, correlation: Correlation, response: Option<Response>) {
         self.sender.client.arrived(correlation, response);
+    }
+
+    /// A connection was made, and its ApiVersions answer told this: what the brokers speak, and
+    /// `transaction.version` in the finalized features of `features_epoch` (P-TV-1).
+    pub fn connected(
+        &mut self,
+        api_versions: ApiVersions,
+        features_epoch: i64,
+        transaction_version: TransactionVersion,
+    ) {
+        self.sender.api_versions = api_versions;
+        if let Some(manager) = &mut self.sender.manager {
+            manager.learn_features(features_epoch, transaction_version);
+        }
+    }
+
+    /// The version of FindCoordinator in use.
+    #[must_use]
+    pub fn find_coordinator_version(&self) -> i16 {
+        self.sender.api_versions.latest(ApiKey::FindCoordinator)
+    }
+
+    /// Continues the numbering of `partition` with `next`, as if the number before it had been
+    /// acknowledged; for comparisons near the wrap.
+    pub fn set_next_sequence(&mut self, partition: TopicPartition, next: Sequence) {
+        if let Some(manager) = &mut self.sender.manager {
+            manager.set_next_sequence(partition, next);
+        }
     }
 
     /// Lets the producer go on by one step of its sender and lets calls return whose wait is over.

@@ -9,8 +9,8 @@ pub use actor::ClusterActor;
 pub use eosim_broker::controller::{ControllerConfig, TopicSpec};
 pub use eosim_broker::{Broker, Unfinished};
 pub use eosim_clients::{
-    AdminSpec, AdminStep, Client, ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload,
-    RandomWorkload, ScriptStep, Span,
+    AdminSpec, AdminStep, ApiVersions, Client, ClientSpec, ConsumerSpec, Exception, ExceptionClass,
+    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span, consumer, producer,
 };
 pub use plan::{ClusterPlan, ClusterShape};
 

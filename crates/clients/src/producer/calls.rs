@@ -9,9 +9,11 @@ use eosim_types::{Defect, Instant, TopicPartition, rule};
 
 use super::producer_batch::batch_upper_bound;
 use super::sender::InFlight;
-use super::transaction_manager::{ResultId, TransactionManager};
-use super::{Awaited, Call, CallId, Outcome, Producer, RecordOutcome, Waiting, stamped};
-use crate::exception::Exception;
+use super::transaction_manager::{OffsetsToCommit, ResultId, TransactionManager};
+use super::{
+    Awaited, Call, CallId, Outcome, Producer, RecordOutcome, ResultKind, Waiting, stamped,
+};
+use crate::exception::{Exception, ExceptionClass};
 use crate::network_client::ClientOut;
 
 impl Producer {
@@ -26,7 +28,7 @@ impl Producer {
         match call {
             Call::InitTransactions => {
                 let begun = self.with_manager(|m, cx| m.initialize_transactions(&mut cx.env), cx);
-                self.await_result(id, begun, true, cx.now());
+                self.await_result(id, begun, ResultKind::Initialization, cx.now());
             }
             Call::BeginTransaction => {
                 let begun = self.with_manager(|m, cx| m.begin_transaction(&mut cx.env), cx);
@@ -36,11 +38,18 @@ impl Producer {
             Call::Flush => self.flush(id),
             Call::CommitTransaction => {
                 let begun = self.with_manager(|m, cx| m.begin_commit(&mut cx.env), cx);
-                self.await_result(id, begun, false, cx.now());
+                self.await_result(id, begun, ResultKind::Completion, cx.now());
             }
             Call::AbortTransaction => {
                 let begun = self.with_manager(|m, cx| m.begin_abort(&mut cx.env), cx);
-                self.await_result(id, begun, false, cx.now());
+                self.await_result(id, begun, ResultKind::Completion, cx.now());
+            }
+            Call::SendOffsetsToTransaction { group, member, offsets } => {
+                self.send_offsets_to_transaction(
+                    id,
+                    OffsetsToCommit { group, member, offsets },
+                    cx,
+                );
             }
             Call::Close { timeout } => {
                 let deadline = timeout.map_or(Instant::FAR, |timeout| cx.now() + timeout);
@@ -74,14 +83,14 @@ impl Producer {
         &mut self,
         call: CallId,
         begun: Result<ResultId, Exception>,
-        initializes: bool,
+        kind: ResultKind,
         now: Instant,
     ) {
         match begun {
             Err(thrown) => self.returned(call, Err(thrown)),
             Ok(result) => {
                 self.sender.wake_up();
-                self.wait(call, Awaited::Result { result, initializes }, now + self.max_block);
+                self.wait(call, Awaited::Result { result, kind }, now + self.max_block);
             }
         }
     }
@@ -90,6 +99,58 @@ impl Producer {
         self.sender.flushes += 1;
         self.sender.wake_up();
         self.wait(call, Awaited::Flushed { until: call }, Instant::FAR);
+    }
+
+    /// P-API-7: the ids of the topics are looked up first, once.
+    fn send_offsets_to_transaction(
+        &mut self,
+        call: CallId,
+        offsets: OffsetsToCommit,
+        cx: &mut Cx<'_>,
+    ) {
+        rule!(cx.env, "P-API-7");
+        let member = offsets.member;
+        if member.generation_or_epoch > 0 && member.member.is_none() {
+            let illegal = Exception::new(ExceptionClass::IllegalArgument);
+            return self.returned(call, Err(illegal));
+        }
+        if offsets.offsets.is_empty() && self.sender.manager.is_some() {
+            return self.returned(call, Ok(()));
+        }
+        let deadline = cx.now() + self.max_block;
+        if self.knows_topics(&offsets) {
+            return self.begin_send_offsets(call, offsets, deadline, cx);
+        }
+        self.sender.metadata.request_update();
+        self.sender.wake_up();
+        let seen_updates = self.sender.metadata.updates();
+        self.wait(call, Awaited::OffsetTopics { offsets, seen_updates }, deadline);
+    }
+
+    fn begin_send_offsets(
+        &mut self,
+        call: CallId,
+        offsets: OffsetsToCommit,
+        deadline: Instant,
+        cx: &mut Cx<'_>,
+    ) {
+        let by_topic_id = self.knows_topics(&offsets);
+        let begun = self.with_manager(
+            |m, cx| m.send_offsets_to_transaction(offsets, by_topic_id, &mut cx.env),
+            cx,
+        );
+        match begun {
+            Err(thrown) => self.returned(call, Err(thrown)),
+            Ok(result) => {
+                self.sender.wake_up();
+                self.wait(call, Awaited::Result { result, kind: ResultKind::Offsets }, deadline);
+            }
+        }
+    }
+
+    fn knows_topics(&self, offsets: &OffsetsToCommit) -> bool {
+        let known = |partition| self.sender.metadata.contains_topic_of(partition);
+        offsets.offsets.iter().all(|offset| known(offset.partition))
     }
 
     /// P-API-6: metadata first.
@@ -178,6 +239,9 @@ impl Producer {
                 Awaited::Result { result, .. } => {
                     sender.manager.as_ref().is_some_and(|m| m.outcome(*result).is_some())
                 }
+                Awaited::OffsetTopics { offsets, seen_updates } => {
+                    sender.metadata.updates() > *seen_updates || self.knows_topics(offsets)
+                }
                 Awaited::Metadata { partition, .. } => sender.metadata.contains(*partition),
                 Awaited::Flushed { until } => sender.accumulator.is_flushed(*until),
                 Awaited::Closed => sender.is_closed(),
@@ -191,8 +255,9 @@ impl Producer {
     fn end_wait(&mut self, waiting: Waiting, cx: &mut Cx<'_>, out: &mut ClientOut) {
         let call = waiting.call;
         match waiting.awaited {
-            Awaited::Result { result, initializes } => {
-                self.end_result(call, result, initializes, cx);
+            Awaited::Result { result, kind } => self.end_result(call, result, kind, cx),
+            Awaited::OffsetTopics { offsets, .. } => {
+                self.begin_send_offsets(call, offsets, waiting.deadline, cx);
             }
             Awaited::Metadata { partition, record } => {
                 if self.sender.metadata.contains(partition) {
@@ -214,14 +279,17 @@ impl Producer {
 
     /// A wait that timed out leaves the result un-acked: only the same call again unlocks it
     /// (P-API-1, P-API-4).
-    fn end_result(&mut self, call: CallId, result: ResultId, initializes: bool, cx: &mut Cx<'_>) {
+    fn end_result(&mut self, call: CallId, result: ResultId, kind: ResultKind, cx: &mut Cx<'_>) {
         let manager = self.sender.manager.as_mut().expect("a result has a manager");
         let Some(outcome) = manager.outcome(result).cloned() else {
             rule!(cx.env, "P-API-4");
             return self.returned(call, Err(Exception::timeout()));
         };
-        manager.ack(result);
-        if initializes && outcome.is_ok() {
+        match kind {
+            ResultKind::Offsets => manager.forget(result),
+            ResultKind::Completion | ResultKind::Initialization => manager.ack(result),
+        }
+        if kind == ResultKind::Initialization && outcome.is_ok() {
             manager.maybe_update_transaction_v2_enabled(true, &mut cx.env);
         }
         self.returned(call, outcome);
@@ -239,7 +307,7 @@ impl Producer {
         let batch = stamped(batch, (producer.producer_id, producer.producer_epoch));
         let (leader, _) = self.sender.metadata.leader(partition).expect("waited for");
         let request = ProduceRequest {
-            version: super::api_versions::produce(false, false),
+            version: self.sender.api_versions.produce(false, false),
             transactional_id: None,
             acks: -1,
             timeout_ms: 30_000,

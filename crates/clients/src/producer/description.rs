@@ -25,6 +25,8 @@ pub struct TransactionManagerDescription {
     pub transaction_started: bool,
     /// The current transaction runs in version 2.
     pub is_transaction_v2_enabled: bool,
+    /// The transaction coordinator takes an InitProducerId that resumes (P-SND-5).
+    pub coordinator_supports_bumping_epoch: bool,
     /// The numbering of each partition.
     pub partitions: Vec<(TopicPartition, PartitionNumbering)>,
     /// Partitions whose last sequences nobody knows, with the sequence after them.
@@ -68,6 +70,7 @@ impl TransactionManager {
             epoch_bump_required: self.epoch_bump_required(),
             transaction_started: self.transaction_started(),
             is_transaction_v2_enabled: self.is_transaction_v2_enabled(),
+            coordinator_supports_bumping_epoch: self.coordinator_supports_bumping_epoch(),
             partitions: partitions.map(|(tp, entry)| (tp, entry.into())).collect(),
             unresolved: self.unresolved().iter().map(|(&tp, &next)| (tp, next)).collect(),
         }

@@ -20,6 +20,7 @@ use super::producer_batch::BatchId;
 use super::record_accumulator::RecordAccumulator;
 use super::transaction_manager::{TransactionManager, TxnRequestHandler};
 use super::{CallId, Outcome};
+use crate::api_versions::ApiVersions;
 use crate::exception::{Exception, ExceptionClass};
 use crate::metadata::Metadata;
 use crate::network_client::{ClientOut, Completed, NetworkClient};
@@ -56,6 +57,7 @@ pub(crate) struct Sender {
     pub(crate) metadata: Metadata,
     pub(crate) accumulator: RecordAccumulator,
     pub(crate) manager: Option<TransactionManager>,
+    pub(crate) api_versions: ApiVersions,
     /// Batches drained and not answered, by partition, oldest first.
     in_flight_batches: BTreeMap<TopicPartition, VecDeque<BatchId>>,
     activity: Activity,
@@ -89,6 +91,7 @@ impl Sender {
             metadata: Metadata::new(config.retry_backoff),
             accumulator: RecordAccumulator::new(config),
             manager,
+            api_versions: ApiVersions::default(),
             in_flight_batches: BTreeMap::new(),
             activity: Activity::Running,
             woken: false,

@@ -6,6 +6,7 @@
 
 mod calls;
 mod handlers;
+mod offsets;
 mod requests;
 mod results;
 mod sequences;
@@ -24,7 +25,8 @@ use super::state::State;
 use super::txn_partition_map::TxnPartitionMap;
 use crate::exception::{Exception, ExceptionClass};
 
-pub(crate) use requests::{TxnRequest, TxnRequestHandler};
+pub(crate) use offsets::OffsetsToCommit;
+pub(crate) use requests::{CoordinatorType, TxnRequest, TxnRequestHandler};
 pub(crate) use results::ResultId;
 use results::Results;
 
@@ -69,12 +71,16 @@ pub(crate) struct TransactionManager {
     finalized_features: (i64, TransactionVersion),
     coordinator_supports_bumping_epoch: bool,
     transaction_coordinator: Option<FoundCoordinator>,
+    /// One slot for all groups (P-SND-5).
+    consumer_group_coordinator: Option<FoundCoordinator>,
     /// By priority, equal ones in the order of their arrival (P-SND-3).
     pending_requests: Vec<TxnRequestHandler>,
     in_flight_correlation: Option<Correlation>,
     new_partitions_in_transaction: BTreeSet<TopicPartition>,
     pending_partitions_in_transaction: BTreeSet<TopicPartition>,
     partitions_in_transaction: BTreeSet<TopicPartition>,
+    /// Offsets sent and not accepted, of all requests together (P-REQ-7).
+    pending_txn_offset_commits: BTreeSet<TopicPartition>,
     txn_partition_map: TxnPartitionMap,
     partitions_with_unresolved_sequences: BTreeMap<TopicPartition, i32>,
     partitions_to_rewrite_sequences: BTreeSet<TopicPartition>,
@@ -106,11 +112,13 @@ impl TransactionManager {
             finalized_features: (-1, TransactionVersion::Tv0),
             coordinator_supports_bumping_epoch: false,
             transaction_coordinator: None,
+            consumer_group_coordinator: None,
             pending_requests: Vec::new(),
             in_flight_correlation: None,
             new_partitions_in_transaction: BTreeSet::new(),
             pending_partitions_in_transaction: BTreeSet::new(),
             partitions_in_transaction: BTreeSet::new(),
+            pending_txn_offset_commits: BTreeSet::new(),
             txn_partition_map: TxnPartitionMap::default(),
             partitions_with_unresolved_sequences: BTreeMap::new(),
             partitions_to_rewrite_sequences: BTreeSet::new(),
@@ -144,8 +152,20 @@ impl TransactionManager {
         self.state == State::FatalError
     }
 
-    pub(crate) const fn transaction_coordinator(&self) -> Option<FoundCoordinator> {
-        self.transaction_coordinator
+    pub(crate) const fn coordinator(&self, of: CoordinatorType) -> Option<FoundCoordinator> {
+        match of {
+            CoordinatorType::Transaction => self.transaction_coordinator,
+            CoordinatorType::Group(_) => self.consumer_group_coordinator,
+        }
+    }
+
+    /// P-SND-5: the connection to the transaction coordinator is ready.
+    pub(crate) const fn set_coordinator_supports_bumping_epoch(&mut self, supports: bool) {
+        self.coordinator_supports_bumping_epoch = supports;
+    }
+
+    pub(crate) const fn coordinator_supports_bumping_epoch(&self) -> bool {
+        self.coordinator_supports_bumping_epoch
     }
 
     pub(crate) const fn partition_map(&self) -> &TxnPartitionMap {

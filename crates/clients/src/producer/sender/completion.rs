@@ -8,7 +8,7 @@ use eosim_types::message::{ProducePartitionResponse, ProduceResponse, Response};
 use eosim_types::{Defect, ErrorCode, TopicPartition, rule};
 
 use super::{InFlight, Sender};
-use crate::exception::Exception;
+use crate::exception::{Exception, ExceptionClass};
 use crate::network_client::{Answer, Completed};
 use crate::producer::producer_batch::{BatchId, FinalState};
 use crate::producer::transaction_manager::TxnRequestHandler;
@@ -88,10 +88,13 @@ impl Sender {
             self.remove_from_in_flight_batches(id);
             self.accumulator.reenqueue(id, self.manager.is_some(), cx);
         } else {
-            self.give_up(id, error, cx);
+            self.give_up(id, response, cx);
         }
         if is_invalid_metadata(error) {
             self.metadata.request_update();
+        }
+        if let Some(told) = response.current_leader {
+            self.metadata.leader_told(response.partition, told);
         }
         let stays_muted = !handled && cx.env.on(Defect::UpstreamProducerPartitionMuted);
         if self.guarantees_message_order() && !stays_muted {
@@ -103,7 +106,7 @@ impl Sender {
     /// must not be used again, nor may the batches behind it, which may be written as well, get
     /// new ones. For an idempotent producer the sequence is unresolved, as after expiry; a
     /// transactional one aborts, and finds the hole by OUT_OF_ORDER if its epoch goes on.
-    fn give_up(&mut self, id: BatchId, error: ErrorCode, cx: &mut Cx<'_>) {
+    fn give_up(&mut self, id: BatchId, response: &ProducePartitionResponse, cx: &mut Cx<'_>) {
         let batch = &self.accumulator.batches[id];
         let adjust = batch.attempts < self.config.retries;
         let is_transactional = self.transactional_id.is_some();
@@ -119,7 +122,9 @@ impl Sender {
         {
             manager.mark_sequence_unresolved(id, &self.accumulator.batches, &mut cx.env);
         }
-        self.fail_batch(id, &Exception::of(error), adjust && !keep, cx);
+        let futures = |place| record_exception(response, place);
+        let exception = Exception::of(response.error);
+        self.fail_batch_with(id, &exception, futures, adjust && !keep, cx);
     }
 
     fn split(&mut self, id: BatchId, cx: &mut Cx<'_>) {
@@ -161,13 +166,14 @@ impl Sender {
         });
         if known {
             let base_offset = Some(base_offset).filter(|offset| *offset >= 0);
-            self.finish(id, FinalState::Succeeded, &Ok(base_offset), false);
+            let offset = |place| Ok(base_offset.map(|base| base + i64::from(place)));
+            self.finish(id, FinalState::Succeeded, offset, false);
             self.remove_from_in_flight_batches(id);
         }
         known
     }
 
-    /// `failBatch`: the futures first, then the transaction manager (P-API-10).
+    /// `failBatch` with the same exception for every record.
     pub(super) fn fail_batch(
         &mut self,
         id: BatchId,
@@ -175,9 +181,23 @@ impl Sender {
         adjust_sequence_numbers: bool,
         cx: &mut Cx<'_>,
     ) {
+        let futures = |_| exception.clone();
+        self.fail_batch_with(id, exception, futures, adjust_sequence_numbers, cx);
+    }
+
+    /// `failBatch`: the futures first, then the transaction manager (P-API-10).
+    fn fail_batch_with(
+        &mut self,
+        id: BatchId,
+        exception: &Exception,
+        record_exceptions: impl Fn(i32) -> Exception,
+        adjust_sequence_numbers: bool,
+        cx: &mut Cx<'_>,
+    ) {
         let timed_out = exception.is(ErrorCode::RequestTimedOut);
         let refused = !timed_out && !self.accumulator.batches[id].fate_unknown;
-        if !self.finish(id, FinalState::Failed, &Err(exception.clone()), refused) {
+        let futures = |place| Err(record_exceptions(place));
+        if !self.finish(id, FinalState::Failed, futures, refused) {
             return;
         }
         let batches = &mut self.accumulator.batches;
@@ -198,7 +218,7 @@ impl Sender {
         }
         for id in self.accumulator.take_abortable(all) {
             let refused = !self.accumulator.batches[id].has_sequence();
-            self.finish(id, FinalState::Aborted, &Err(reason.clone()), refused);
+            self.finish(id, FinalState::Aborted, |_| Err(reason.clone()), refused);
             self.accumulator.batches.release_if_unused(id);
         }
     }
@@ -209,7 +229,7 @@ impl Sender {
         &mut self,
         id: BatchId,
         final_state: FinalState,
-        result: &Result<Option<i64>, Exception>,
+        result: impl Fn(i32) -> Result<Option<i64>, Exception>,
         definitely_refused: bool,
     ) -> bool {
         let batch = &mut self.accumulator.batches[id];
@@ -217,13 +237,11 @@ impl Sender {
             return false; // P-DM-1
         }
         batch.final_state = Some(final_state);
-        for (place, call) in (0i64..).zip(&batch.calls) {
+        for (place, call) in (0i32..).zip(&batch.calls) {
             if let &Some(call) = call {
-                self.outcomes.push_back(Outcome::Record(RecordOutcome {
-                    call,
-                    result: result.clone().map(|base| base.map(|base| base + place)),
-                    definitely_refused,
-                }));
+                let result = result(place);
+                let outcome = RecordOutcome { call, result, definitely_refused };
+                self.outcomes.push_back(Outcome::Record(outcome));
             }
         }
         self.accumulator.completed_one();
@@ -235,6 +253,19 @@ impl Sender {
         if let Some(batches) = self.in_flight_batches.get_mut(&partition) {
             batches.retain(|known| *known != id);
         }
+    }
+}
+
+/// What the future of the record at `place` fails with: the error of the batch, unless single
+/// records are at fault.
+fn record_exception(response: &ProducePartitionResponse, place: i32) -> Exception {
+    let at_fault = &response.record_errors;
+    if at_fault.is_empty() || at_fault.as_slice() == [place] {
+        Exception::of(response.error)
+    } else if at_fault.contains(&place) {
+        Exception::of(ErrorCode::InvalidRecord)
+    } else {
+        Exception::new(ExceptionClass::Kafka)
     }
 }
 

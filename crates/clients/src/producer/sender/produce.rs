@@ -9,7 +9,6 @@ use eosim_types::{BrokerId, Duration, Instant, rule};
 use super::{InFlight, Sender};
 use crate::exception::Exception;
 use crate::network_client::ClientOut;
-use crate::producer::api_versions;
 use crate::producer::producer_batch::BatchId;
 use crate::producer::record_accumulator::Urgency;
 use crate::producer::transaction_manager::TransactionManager;
@@ -132,7 +131,7 @@ impl Sender {
         let parts = batches.iter().map(|&id| (arena[id].partition, arena[id].record_batch()));
         let timeout = self.config.request_timeout.as_millis();
         let request = ProduceRequest {
-            version: api_versions::produce(self.transactional_id.is_some(), tv2),
+            version: self.api_versions.produce(self.transactional_id.is_some(), tv2),
             transactional_id: self.transactional_id,
             acks: self.config.acks,
             timeout_ms: i32::try_from(timeout).unwrap_or(i32::MAX),

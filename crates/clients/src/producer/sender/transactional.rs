@@ -1,13 +1,14 @@
 //! The transactional request step (`maybeSendAndPollTransactionalRequest`).
 
 use eosim_actor::Cx;
-use eosim_types::{BrokerId, Instant, rule};
+use eosim_types::message::ApiKey;
+use eosim_types::{BrokerId, ErrorCode, Instant, rule};
 
 use super::{Activity, InFlight, Sender};
 use crate::exception::{Exception, ExceptionClass};
 use crate::network_client::ClientOut;
 use crate::producer::state::State;
-use crate::producer::transaction_manager::TxnRequestHandler;
+use crate::producer::transaction_manager::{CoordinatorType, TxnRequestHandler};
 
 /// Where a request can go now.
 enum Target {
@@ -15,7 +16,7 @@ enum Target {
     /// Not before this instant or the next answer.
     Wait(Instant),
     /// The coordinator has to be looked up.
-    Lookup,
+    Lookup(CoordinatorType),
 }
 
 impl Sender {
@@ -40,10 +41,10 @@ impl Sender {
                 self.manager.as_mut().expect("looked at above").put_back(handler);
                 self.begin_poll(until, cx, out);
             }
-            Target::Lookup => {
+            Target::Lookup(of) => {
                 rule!(cx.env, "P-SND-5");
                 let manager = self.manager.as_mut().expect("looked at above");
-                manager.lookup_coordinator();
+                manager.lookup_coordinator(of);
                 manager.retry(handler);
             }
         }
@@ -70,17 +71,22 @@ impl Sender {
     /// is looked up meanwhile is timing in the real client.
     fn target(&mut self, handler: &TxnRequestHandler, now: Instant) -> Target {
         let manager = self.manager.as_ref().expect("a handler has a manager");
-        if !manager.needs_coordinator(handler) {
+        let Some(of) = manager.needs_coordinator(handler) else {
             let usable = self.client.least_loaded_node(now);
             return usable.map_or_else(|| Target::Wait(self.client.next_usable(now)), Target::Node);
-        }
-        let Some(found) = manager.transaction_coordinator() else { return Target::Lookup };
+        };
+        let Some(found) = manager.coordinator(of) else { return Target::Lookup(of) };
         if let Some(until) = self.client.backing_off(found.node, now) {
             let found_since = self.client.broken_at(found.node).is_some_and(|at| found.at >= at);
-            return if found_since { Target::Wait(until) } else { Target::Lookup };
+            return if found_since { Target::Wait(until) } else { Target::Lookup(of) };
         }
         if self.is_saturated(found.node) {
             return Target::Wait(self.client.next_timeout());
+        }
+        if of == CoordinatorType::Transaction {
+            let manager = self.manager.as_mut().expect("looked at above");
+            let resumes = self.api_versions.latest(ApiKey::InitProducerId) >= 3;
+            manager.set_coordinator_supports_bumping_epoch(resumes);
         }
         Target::Node(found.node)
     }
@@ -116,7 +122,10 @@ impl Sender {
         out: &mut ClientOut,
     ) {
         let manager = self.manager.as_mut().expect("a handler has a manager");
-        let message = manager.message(&handler);
+        let Some(message) = manager.message(&handler, &self.api_versions) else {
+            let unsupported = Exception::of(ErrorCode::UnsupportedVersion);
+            return manager.fatal_error(&handler, unsupported); // P-REQ-1
+        };
         manager.request_sent(&handler);
         let in_flight = InFlight::Transactional(handler);
         let correlation = self.client.send(node, message, in_flight, cx.now(), out);

@@ -142,18 +142,23 @@ impl TransactionManager {
         }
     }
 
-    fn throw_if_pending(&mut self, env: &mut Env<'_>) -> Result<(), Exception> {
+    pub(super) fn throw_if_pending(&mut self, env: &mut Env<'_>) -> Result<(), Exception> {
         // No call has this target, so that whatever is pending refuses it.
         self.cached_result(State::FatalError, env).map(|_| ())
     }
 
-    const fn ensure_transactional(&self) -> Result<(), Exception> {
+    pub(super) const fn ensure_transactional(&self) -> Result<(), Exception> {
         if self.is_transactional() { Ok(()) } else { Err(Exception::illegal_state()) }
     }
 
     /// The outcome of a call, if it is there.
     pub(crate) fn outcome(&self, result: ResultId) -> Option<&Result<(), Exception>> {
         self.results.outcome(result)
+    }
+
+    /// Nobody will ask for the outcome again.
+    pub(crate) fn forget(&mut self, result: ResultId) {
+        self.results.forget(result);
     }
 
     /// The application has seen the outcome.

@@ -36,8 +36,8 @@ impl TransactionManager {
         );
         match answer {
             Answer::Disconnected | Answer::TimedOut => {
-                if self.needs_coordinator(&handler) {
-                    self.lookup_coordinator();
+                if let Some(of) = self.needs_coordinator(&handler) {
+                    self.lookup_coordinator(of);
                 }
                 self.retry(handler);
             }
@@ -60,6 +60,10 @@ impl TransactionManager {
             Response::AddPartitionsToTxn(response) => {
                 self.added_partitions(handler, &response, env);
             }
+            Response::AddOffsetsToTxn(response) => self.added_offsets(handler, response, env),
+            Response::TxnOffsetCommit(response) => {
+                self.committed_txn_offsets(handler, &response, env);
+            }
             Response::EndTxn(response) => self.ended_txn(handler, response, batches, env),
             other => panic!("a transactional request was answered by {}", other.api().name()),
         }
@@ -73,7 +77,12 @@ impl TransactionManager {
     ) {
         rule!(env, "P-REQ-3");
         match response.node.filter(|_| response.error.is_none()) {
-            Some(node) => self.coordinator_found(node, env.now),
+            Some(node) => {
+                let TxnRequest::FindCoordinator(of) = handler.request else {
+                    panic!("answered as FindCoordinator: {:?}", handler.request);
+                };
+                self.coordinator_found(of, node, env.now);
+            }
             None => self.react(handler, TxnApi::FindCoordinator, response.error),
         }
     }
@@ -198,13 +207,14 @@ impl TransactionManager {
 
     /// Does what the table says (P-REQ-2). A transition that poisons the sender is left to the
     /// state (P-ST-1).
-    fn react(&mut self, handler: TxnRequestHandler, api: TxnApi, error: ErrorCode) {
+    pub(super) fn react(&mut self, handler: TxnRequestHandler, api: TxnApi, error: ErrorCode) {
         let exception = Exception::of(error);
         let generic = Exception::new(ExceptionClass::Kafka);
         match reaction(api, error) {
             Reaction::Reenqueue => self.retry(handler),
             Reaction::LookupCoordinator => {
-                self.lookup_coordinator();
+                let of = self.needs_coordinator(&handler).expect("a coordinator refused it");
+                self.lookup_coordinator(of);
                 self.retry(handler);
             }
             Reaction::Abortable => self.abortable_error(&handler, exception),
@@ -241,7 +251,7 @@ impl TransactionManager {
         self.abortable_error(handler, error);
     }
 
-    fn fatal_error(&mut self, handler: &TxnRequestHandler, error: Exception) {
+    pub(crate) fn fatal_error(&mut self, handler: &TxnRequestHandler, error: Exception) {
         self.complete_result(handler.result, Err(error.clone()));
         let _poisoned = self.transition_to_fatal_error(error);
     }

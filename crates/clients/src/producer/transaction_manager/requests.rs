@@ -4,26 +4,41 @@ use alloc::vec::Vec;
 
 use eosim_actor::Correlation;
 use eosim_types::message::{
-    AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction, CoordinatorKey, EndTxnRequest,
-    FindCoordinatorRequest, InitProducerIdRequest, Request,
+    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction, ApiKey,
+    CoordinatorKey, EndTxnRequest, FindCoordinatorRequest, InitProducerIdRequest, Request,
 };
-use eosim_types::{Duration, Env, Instant, TopicPartition, TransactionalId, rule};
+use eosim_types::{
+    BrokerId, Duration, Env, GroupId, Instant, TopicPartition, TransactionalId, rule,
+};
 
+use super::offsets::{OffsetsToCommit, TxnOffsetCommit};
 use super::{FoundCoordinator, ResultId, TransactionManager};
+use crate::api_versions::ApiVersions;
 use crate::exception::Exception;
-use crate::producer::api_versions;
 use crate::producer::producer_batch::ProducerIdAndEpoch;
 use crate::producer::state::State;
+
+/// Which coordinator a request needs (`CoordinatorType`); a group's with the group that is looked
+/// up if none is known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum CoordinatorType {
+    Transaction,
+    Group(GroupId),
+}
 
 /// A transactional request with the fields that it keeps over its retries (P-REQ-2).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum TxnRequest {
-    /// Finds the transaction coordinator.
-    FindCoordinator,
+    /// Finds a coordinator.
+    FindCoordinator(CoordinatorType),
     /// Gets an id, or the next epoch of the current one.
     InitProducerId { is_epoch_bump: bool },
     /// Registers partitions (transaction version 1).
     AddPartitionsToTxn { producer: ProducerIdAndEpoch, partitions: Vec<TopicPartition> },
+    /// Announces a group's offsets (transaction version 1).
+    AddOffsetsToTxn(OffsetsToCommit),
+    /// Commits a group's offsets with the transaction.
+    TxnOffsetCommit(TxnOffsetCommit),
     /// Ends the transaction.
     EndTxn { producer: ProducerIdAndEpoch, committed: bool, is_transaction_v2_enabled: bool },
 }
@@ -44,9 +59,11 @@ impl TxnRequestHandler {
     /// Lower goes first (P-SND-3).
     const fn priority(&self) -> u8 {
         match self.request {
-            TxnRequest::FindCoordinator => 0,
+            TxnRequest::FindCoordinator(_) => 0,
             TxnRequest::InitProducerId { is_epoch_bump: false } => 1,
-            TxnRequest::AddPartitionsToTxn { .. } => 2,
+            TxnRequest::AddPartitionsToTxn { .. }
+            | TxnRequest::AddOffsetsToTxn(_)
+            | TxnRequest::TxnOffsetCommit(_) => 2,
             TxnRequest::EndTxn { .. } => 3,
             TxnRequest::InitProducerId { is_epoch_bump: true } => 4,
         }
@@ -165,7 +182,7 @@ impl TransactionManager {
         let Some(error) = self.last_error.clone().filter(|_| self.state.is_error()) else {
             return false;
         };
-        let finds = handler.request == TxnRequest::FindCoordinator;
+        let finds = matches!(handler.request, TxnRequest::FindCoordinator(_));
         if finds && self.state == State::AbortableError {
             return false;
         }
@@ -173,52 +190,74 @@ impl TransactionManager {
         true
     }
 
-    /// Does the request go to the transaction coordinator? FindCoordinator and an idempotent
-    /// InitProducerId go to any node.
-    pub(crate) fn needs_coordinator(&self, handler: &TxnRequestHandler) -> bool {
-        self.is_transactional() && handler.request != TxnRequest::FindCoordinator
+    /// The coordinator that the request needs (`coordinatorType`). FindCoordinator and an
+    /// idempotent InitProducerId go to any node.
+    pub(crate) fn needs_coordinator(&self, handler: &TxnRequestHandler) -> Option<CoordinatorType> {
+        match &handler.request {
+            TxnRequest::FindCoordinator(_) => None,
+            TxnRequest::TxnOffsetCommit(commit) => {
+                Some(CoordinatorType::Group(commit.offsets.group))
+            }
+            _ => self.is_transactional().then_some(CoordinatorType::Transaction),
+        }
     }
 
     /// `lookupCoordinator`: forgets the coordinator and asks for it.
-    pub(crate) fn lookup_coordinator(&mut self) {
-        self.transaction_coordinator = None;
-        self.enqueue(TxnRequest::FindCoordinator, None);
+    pub(crate) fn lookup_coordinator(&mut self, of: CoordinatorType) {
+        *self.coordinator_slot(of) = None;
+        self.enqueue(TxnRequest::FindCoordinator(of), None);
     }
 
-    pub(super) fn coordinator_found(&mut self, node: eosim_types::BrokerId, now: Instant) {
-        self.transaction_coordinator = Some(FoundCoordinator { node, at: now });
-        // P-SND-5: every broker of the model speaks an InitProducerId of version 3 at least.
-        self.coordinator_supports_bumping_epoch = true;
+    pub(super) fn coordinator_found(&mut self, of: CoordinatorType, node: BrokerId, at: Instant) {
+        *self.coordinator_slot(of) = Some(FoundCoordinator { node, at });
+    }
+
+    const fn coordinator_slot(&mut self, of: CoordinatorType) -> &mut Option<FoundCoordinator> {
+        match of {
+            CoordinatorType::Transaction => &mut self.transaction_coordinator,
+            CoordinatorType::Group(_) => &mut self.consumer_group_coordinator,
+        }
     }
 
     fn id(&self) -> TransactionalId {
         self.transactional_id.expect("only transactional producers send this request")
     }
 
-    /// The request as it goes on the wire (P-SND-12).
-    pub(crate) fn message(&self, handler: &TxnRequestHandler) -> Request {
-        match &handler.request {
-            TxnRequest::FindCoordinator => {
-                FindCoordinatorRequest { key: CoordinatorKey::Transaction(self.id()) }.into()
+    /// The request as it goes on the wire (P-SND-12); `None` if the brokers know no version that
+    /// could say it.
+    pub(crate) fn message(
+        &self,
+        handler: &TxnRequestHandler,
+        api_versions: &ApiVersions,
+    ) -> Option<Request> {
+        Some(match &handler.request {
+            TxnRequest::FindCoordinator(of) => {
+                let key = match *of {
+                    CoordinatorType::Transaction => CoordinatorKey::Transaction(self.id()),
+                    CoordinatorType::Group(group) => CoordinatorKey::Group(group),
+                };
+                FindCoordinatorRequest { key }.into()
             }
             TxnRequest::InitProducerId { is_epoch_bump } => {
-                self.init_producer_id(*is_epoch_bump, handler.producer).into()
+                self.init_producer_id(*is_epoch_bump, handler.producer, api_versions).into()
             }
-            TxnRequest::AddPartitionsToTxn { producer, partitions } => AddPartitionsToTxnRequest {
-                version: api_versions::ADD_PARTITIONS_TO_TXN,
-                transactions: [AddPartitionsToTxnTransaction {
-                    transactional_id: self.id(),
-                    producer_id: producer.producer_id,
-                    producer_epoch: producer.producer_epoch,
-                    verify_only: false,
-                    partitions: partitions.clone(),
-                }]
-                .to_vec(),
+            TxnRequest::AddPartitionsToTxn { producer, partitions } => {
+                self.add_partitions_to_txn(*producer, partitions, api_versions).into()
+            }
+            TxnRequest::AddOffsetsToTxn(offsets) => AddOffsetsToTxnRequest {
+                version: api_versions.latest(ApiKey::AddOffsetsToTxn),
+                transactional_id: self.id(),
+                producer_id: handler.producer.producer_id,
+                producer_epoch: handler.producer.producer_epoch,
+                group: offsets.group,
             }
             .into(),
+            TxnRequest::TxnOffsetCommit(commit) => {
+                commit.message(self.id(), handler.producer, api_versions)?.into()
+            }
             TxnRequest::EndTxn { producer, committed, is_transaction_v2_enabled } => {
                 EndTxnRequest {
-                    version: api_versions::end_txn(*is_transaction_v2_enabled),
+                    version: api_versions.end_txn(*is_transaction_v2_enabled),
                     transactional_id: self.id(),
                     producer_id: producer.producer_id,
                     producer_epoch: producer.producer_epoch,
@@ -226,6 +265,25 @@ impl TransactionManager {
                 }
                 .into()
             }
+        })
+    }
+
+    fn add_partitions_to_txn(
+        &self,
+        producer: ProducerIdAndEpoch,
+        partitions: &[TopicPartition],
+        api_versions: &ApiVersions,
+    ) -> AddPartitionsToTxnRequest {
+        let transaction = AddPartitionsToTxnTransaction {
+            transactional_id: self.id(),
+            producer_id: producer.producer_id,
+            producer_epoch: producer.producer_epoch,
+            verify_only: false,
+            partitions: partitions.to_vec(),
+        };
+        AddPartitionsToTxnRequest {
+            version: api_versions.latest(ApiKey::AddPartitionsToTxn),
+            transactions: [transaction].to_vec(),
         }
     }
 
@@ -233,11 +291,12 @@ impl TransactionManager {
         &self,
         is_epoch_bump: bool,
         producer: ProducerIdAndEpoch,
+        api_versions: &ApiVersions,
     ) -> InitProducerIdRequest {
         let resume = if is_epoch_bump { producer } else { ProducerIdAndEpoch::NONE };
         let timeout = self.is_transactional().then_some(self.transaction_timeout_ms);
         InitProducerIdRequest {
-            version: api_versions::INIT_PRODUCER_ID,
+            version: api_versions.latest(ApiKey::InitProducerId),
             transactional_id: self.transactional_id,
             transaction_timeout_ms: timeout.unwrap_or(i32::MAX),
             producer_id: resume.producer_id,

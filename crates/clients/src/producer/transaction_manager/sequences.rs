@@ -79,6 +79,13 @@ impl TransactionManager {
         entry.add_in_flight(id, batches);
     }
 
+    /// Goes on with `next` in `partition`.
+    pub(crate) fn set_next_sequence(&mut self, partition: TopicPartition, next: Sequence) {
+        let entry = self.txn_partition_map.get_or_create(partition);
+        entry.next_sequence = next;
+        entry.last_acked_sequence = next.0 - 1;
+    }
+
     /// Removes `id` from the in-flight set; makes the entry if it is missing (P-DM-4).
     pub(crate) fn remove_in_flight_batch(&mut self, id: BatchId, batches: &mut Batches) {
         let partition = batches[id].partition;
