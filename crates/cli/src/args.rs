@@ -28,8 +28,10 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  eosim sweep scenarios                    many seeds of every scenario
+  eosim run scenarios/mixed.json --seed 7  one run
+  eosim show latest --as dump-log          what the last run left in the logs
   eosim list defects                       historical bugs that can be put back
-  eosim conform cases/broker               the model against recorded answers
 
 Exit codes:
   0  fine                    10  safety violation
@@ -86,10 +88,26 @@ pub enum ProgressMode {
 /// What to do.
 #[derive(Clone, PartialEq, Eq, Debug, Subcommand)]
 pub enum Command {
-    /// What there is: defects, rules, errors
+    /// One run: the verdict, and where its artefacts are
+    Run(RunArgs),
+    /// Many seeds over many scenarios
+    Sweep(SweepArgs),
+    /// The same run again, from its choice list
+    Replay(ReplayArgs),
+    /// One run twice, compared step by step
+    Verify(VerifyArgs),
+    /// Looks at a run, in Kafka's own forms too
+    Show(ShowArgs),
+    /// What there is: scenarios, faults, invariants, defects, rules, errors
     List(ListArgs),
     /// The model against answers recorded from real Kafka
     Conform(ConformArgs),
+    /// The historical bugs: each switched on must be caught
+    Defects(DefectsArgs),
+    /// Prints the JSON Schema of scenario files
+    Schema,
     /// Prints completions for a shell
     Completions(CompletionsArgs),
+    /// Measures the testbed
+    Bench(BenchArgs),
 }

@@ -1,30 +1,42 @@
 //! One module per verb: reads its arguments, calls the runner, prints, and says how it ended.
 
+mod bench;
 mod completions;
 mod conform;
+mod defects;
 mod list;
+mod replay;
+mod run;
+mod schema;
+mod show;
+mod sweep;
+mod verify;
 
 use std::fmt;
+use std::thread::available_parallelism;
+
+use eosim_runner::InputError;
+use eosim_runner::exit::ExitCode;
+use eosim_runner::store::StoreError;
 
 use crate::args::{Cli, Command};
-use crate::exit::Exit;
 
 /// Why a command could not do what it was asked.
 #[derive(Debug)]
 pub struct Failure {
-    exit: Exit,
+    exit: ExitCode,
     message: String,
 }
 
 impl Failure {
     /// The user's input cannot be used, for the reason `message`.
     fn usage(message: impl fmt::Display) -> Self {
-        Self { exit: Exit::Usage, message: message.to_string() }
+        Self { exit: ExitCode::Usage, message: message.to_string() }
     }
 
     /// How the process ends.
     #[must_use]
-    pub const fn exit(&self) -> Exit {
+    pub const fn exit(&self) -> ExitCode {
         self.exit
     }
 }
@@ -35,20 +47,46 @@ impl fmt::Display for Failure {
     }
 }
 
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self { exit: ExitCode::Internal, message: error.to_string() }
+    }
+}
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self { exit: Exit::Internal, message: format!("standard output: {error}") }
+        Self { exit: ExitCode::Internal, message: format!("standard output: {error}") }
     }
 }
 
 /// Does what `cli` says.
 ///
 /// # Errors
-/// If the input cannot be used, or nothing can be printed.
-pub fn run(cli: &Cli) -> Result<Exit, Failure> {
+/// If the input cannot be used, or nothing can be written.
+pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
+    let how = &cli.output;
     match &cli.command {
+        Command::Run(args) => run::run(args, how),
+        Command::Sweep(args) => sweep::run(args, how),
+        Command::Replay(args) => replay::run(args, how),
+        Command::Verify(args) => verify::run(args, how),
+        Command::Show(args) => show::run(args, how),
+        Command::List(args) => list::run(args, how),
+        Command::Conform(args) => conform::run(args, how),
+        Command::Defects(args) => defects::run(args, how),
+        Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(*args),
-        Command::Conform(args) => conform::run(args, &cli.output),
-        Command::List(args) => list::run(args, &cli.output),
+        Command::Bench(args) => bench::run(args, how),
     }
+}
+
+/// Workers: as many as the user says, or as there are processors.
+fn jobs(asked: Option<u16>) -> usize {
+    asked.map_or_else(|| available_parallelism().map_or(1, usize::from), usize::from)
 }

@@ -4,8 +4,13 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+pub mod artefacts;
 pub mod commands;
-pub mod exit;
+pub mod input;
+pub mod interrupt;
 pub mod list;
 pub mod output;
+pub mod panics;
 pub mod progress;
+pub mod render;
+pub mod results;

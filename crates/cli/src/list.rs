@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use eosim_runner::{FAULTS, InvariantInfo, ScenarioFile, schema};
 use eosim_types::rules::RULES;
 use eosim_types::{Defect, ErrorCode};
 
@@ -65,12 +66,19 @@ impl Table {
 /// Historical bugs and upstream findings.
 #[must_use]
 pub fn defects() -> Table {
+    defects_of(&[])
+}
+
+/// Of these only, if there are any.
+#[must_use]
+pub fn defects_of(named: &[Defect]) -> Table {
+    let chosen = if named.is_empty() { Defect::ALL } else { named };
     let row = |defect: &Defect| {
         let class = format!("{:?}", defect.class()).to_lowercase();
         vec![json!(defect.name()), json!(defect.about()), json!(class), json!(defect.invariants())]
     };
     let columns = vec!["name", "about", "class", "invariants"];
-    Table { name: "defects", columns, rows: Defect::ALL.iter().map(row).collect() }
+    Table { name: "defects", columns, rows: chosen.iter().map(row).collect() }
 }
 
 /// Rules of the protocol.
@@ -86,4 +94,38 @@ pub fn errors() -> Table {
     let row = |code: &ErrorCode| vec![json!(code.name()), json!(code.code())];
     let rows = ErrorCode::ALL.iter().map(row).collect();
     Table { name: "errors", columns: vec!["name", "code"], rows }
+}
+
+/// Scenarios.
+#[must_use]
+pub fn scenarios(files: &[ScenarioFile]) -> Table {
+    let row = |file: &ScenarioFile| {
+        let head = file.head();
+        vec![json!(head.name), json!(head.about), json!(head.tags), json!(file.file())]
+    };
+    let columns = vec!["name", "about", "tags", "file"];
+    Table { name: "scenarios", columns, rows: files.iter().map(row).collect() }
+}
+
+/// Faults that can strike at random, as the schema describes them.
+#[must_use]
+pub fn faults() -> Table {
+    let described = &schema()["$defs"]["Faults"]["properties"];
+    let row = |name: &&str| {
+        let about = described[*name]["description"].as_str().unwrap_or_default();
+        vec![json!(name), json!(about.replace('\n', " "))]
+    };
+    let columns = vec!["name", "about"];
+    Table { name: "faults", columns, rows: FAULTS.iter().map(row).collect() }
+}
+
+/// Promises that are checked.
+#[must_use]
+pub fn invariants() -> Table {
+    let row = |invariant: &InvariantInfo| {
+        vec![json!(invariant.name), json!(invariant.promise), json!(invariant.source)]
+    };
+    let columns = vec!["name", "promise", "source"];
+    let rows = eosim_runner::invariants().iter().map(row).collect();
+    Table { name: "invariants", columns, rows }
 }

@@ -5,6 +5,8 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use crate::args::OutputArgs;
+
 /// Prints `text` on standard output.
 ///
 /// # Errors
@@ -18,6 +20,14 @@ fn quiet_if_closed(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
+    }
+}
+
+/// Says `text` on standard error, unless the user wants data only.
+pub fn talk(how: &OutputArgs, text: &str) {
+    if !how.quiet {
+        // Talk; who does not listen misses nothing.
+        let _ = writeln!(io::stderr(), "{text}");
     }
 }
 

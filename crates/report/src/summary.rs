@@ -23,6 +23,8 @@ pub struct ScenarioSummary {
     pub name: String,
     /// Runs without a finding.
     pub sound: u64,
+    /// Runs that broke what the scenario expects to be broken.
+    pub expected: u64,
     /// Runs that broke a promise.
     pub safety: u64,
     /// Runs that got stuck.
@@ -35,6 +37,10 @@ pub struct ScenarioSummary {
     pub faults: Vec<FaultCount>,
     /// Faults that were required and never had an effect: the scenario is vacuous.
     pub never_effective: Vec<String>,
+    /// It expects a violation, and there was none.
+    pub violation_missing: bool,
+    /// Seeds that gave two different runs.
+    pub nondeterministic: Vec<u64>,
     /// The first failing seeds, with what broke.
     pub failures: Vec<(u64, String)>,
 }
@@ -43,18 +49,24 @@ impl ScenarioSummary {
     /// How many runs there were.
     #[must_use]
     pub const fn runs(&self) -> u64 {
-        self.sound + self.safety + self.liveness + self.inconclusive
+        self.sound + self.expected + self.safety + self.liveness + self.inconclusive
     }
 
     fn verdict(&self) -> &'static str {
-        if self.safety > 0 {
+        if !self.nondeterministic.is_empty() {
+            "NONDETERMINISTIC"
+        } else if self.safety > 0 {
             "VIOLATION"
         } else if self.liveness > 0 {
             "STUCK"
+        } else if self.violation_missing {
+            "NO VIOLATION"
         } else if !self.never_effective.is_empty() {
             "VACUOUS"
         } else if self.inconclusive > 0 {
             "INCONCLUSIVE"
+        } else if self.expected > 0 {
+            "violation, as expected"
         } else {
             "sound"
         }
@@ -78,8 +90,8 @@ impl SweepSummary {
         line(
             &mut text,
             format_args!(
-                "{:<width$} {:>9} {:>9} {:>6} {:>5} {:>6} {:>11}  verdict",
-                "scenario", "runs", "sound", "safety", "stuck", "other", "steps"
+                "{:<width$} {:>9} {:>9} {:>8} {:>6} {:>5} {:>6} {:>11}  verdict",
+                "scenario", "runs", "sound", "expected", "safety", "stuck", "other", "steps"
             ),
         );
         for scenario in &self.scenarios {
@@ -102,13 +114,14 @@ impl SweepSummary {
 }
 
 fn row(text: &mut String, scenario: &ScenarioSummary, width: usize) {
-    let ScenarioSummary { name, sound, safety, liveness, inconclusive, steps, .. } = scenario;
+    let ScenarioSummary { name, sound, expected, safety, liveness, inconclusive, steps, .. } =
+        scenario;
     let (runs, verdict) = (scenario.runs(), scenario.verdict());
     line(
         text,
         format_args!(
-            "{name:<width$} {runs:>9} {sound:>9} {safety:>6} {liveness:>5} {inconclusive:>6} \
-             {steps:>11}  {verdict}"
+            "{name:<width$} {runs:>9} {sound:>9} {expected:>8} {safety:>6} {liveness:>5} \
+             {inconclusive:>6} {steps:>11}  {verdict}"
         ),
     );
 }
@@ -123,6 +136,12 @@ fn details(text: &mut String, scenario: &ScenarioSummary) {
     }
     for fault in &scenario.never_effective {
         line(text, format_args!("  {name}: required, but never effective: {fault}"));
+    }
+    if scenario.violation_missing {
+        line(text, format_args!("  {name}: expects a violation, and there was none"));
+    }
+    for seed in &scenario.nondeterministic {
+        line(text, format_args!("  {name}: seed {seed}: two different runs"));
     }
     for (seed, what) in &scenario.failures {
         line(text, format_args!("  {name}: seed {seed}: {what}"));
@@ -146,12 +165,15 @@ fn scenario_json(scenario: &ScenarioSummary) -> String {
         .string("verdict", scenario.verdict())
         .raw("runs", scenario.runs())
         .raw("sound", scenario.sound)
+        .raw("expected", scenario.expected)
         .raw("safety", scenario.safety)
         .raw("liveness", scenario.liveness)
         .raw("inconclusive", scenario.inconclusive)
         .raw("steps", scenario.steps)
         .raw("faults", list(faults))
         .raw("never_effective", list(scenario.never_effective.iter().map(|name| string(name))))
+        .raw("violation_missing", scenario.violation_missing)
+        .raw("nondeterministic", list(scenario.nondeterministic.iter().map(u64::to_string)))
         .raw("failures", list(failures))
         .end()
 }

@@ -333,7 +333,8 @@ fn observations_in_one_line() {
         end of orders-0 read_committed is 4
         offsets of "readers" are orders-0@-1
         assertion failed: LSO above HW
-    "#]].assert_eq(&(lines.collect::<Vec<_>>().join("\n") + "\n"));
+    "#]]
+    .assert_eq(&(lines.collect::<Vec<_>>().join("\n") + "\n"));
 }
 
 #[test]
@@ -367,5 +368,6 @@ fn a_transcript_has_a_legend_and_columns() {
            step         time actor      event
               1     0.000000 writer        -> [1] #5 InitProducerId v5 "writer" -1/-1
               2     1.500000 broker-1   <- [2] InitProducerId v5 "writer" -1/-1
-    "##]].assert_eq(&transcript(&actors, &lines));
+    "##]]
+    .assert_eq(&transcript(&actors, &lines));
 }

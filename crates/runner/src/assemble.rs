@@ -24,6 +24,18 @@ pub struct Assembly {
     pub faults: Faults,
 }
 
+impl Assembly {
+    /// The names of all actors, in the order of their numbers; zombies' successors come last.
+    #[must_use]
+    pub fn actors(&self, plan: &Plan) -> Vec<String> {
+        let mut actors = plan.actors();
+        for stall in &self.faults.random.zombie.stalls {
+            actors.push(format!("{}-successor", actors[usize::from(stall.actor.0)]));
+        }
+        actors
+    }
+}
+
 /// Builds what `plan` describes, with `defects` put back besides those that it turns on itself.
 /// `choose` decides what the seed decides before the run begins; 0 is always the quiet choice.
 pub fn assemble(

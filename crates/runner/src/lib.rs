@@ -13,6 +13,7 @@ pub mod sweep;
 pub mod verify;
 
 pub use eosim_checker::{Anomaly, InvariantInfo, Stuck, Verdict, invariants};
-pub use eosim_scenario::plan::FAULTS;
+pub use eosim_scenario::plan::{Expectation, FAULTS};
 pub use eosim_scenario::{InputError, Override, Plan, ScenarioFile, nearest, schema};
+pub use eosim_sim::RNG_VERSION;
 pub use eosim_sim::fault::Count;

@@ -56,6 +56,8 @@ pub struct Observed {
     pub dump: ClusterDump,
     /// The strings behind the numbers.
     pub names: Names,
+    /// The names of the actors, in the order of their numbers.
+    pub actors: Vec<String>,
 }
 
 /// A replay: the run, and where it left the recording.
@@ -121,8 +123,20 @@ impl Recording {
     /// The same run again, by its choices.
     #[must_use]
     pub fn replay(&self, describe: Describe) -> Replayed {
+        self.follow(&self.plan, describe)
+    }
+
+    /// The same run again, but no further than `step`.
+    #[must_use]
+    pub fn replay_to(&self, step: u64, describe: Describe) -> Replayed {
+        let mut plan = self.plan.clone();
+        plan.limits.steps_max = plan.limits.steps_max.min(step);
+        self.follow(&plan, describe)
+    }
+
+    fn follow(&self, plan: &Plan, describe: Describe) -> Replayed {
         let mut machine = Machine::new(Recorded::new(self.choices.clone()));
-        let observed = run(&mut machine, &self.plan, self.defects, describe);
+        let observed = run(&mut machine, plan, self.defects, describe);
         let choices = machine.choices();
         Replayed { observed, left: choices.left().cloned(), unused: choices.unused() }
     }
@@ -137,7 +151,8 @@ fn run<C: eosim_actor::Choices>(
     let mut choose = |site, n| machine.choose_for_plan(site, n);
     let assembly = assemble(plan, defects, &mut choose);
     let names = assembly.cluster.shape.names.as_ref().clone();
+    let actors = assembly.actors(plan);
     let result = machine.run(plan, assembly, Some(describe));
     let (lines, history) = machine.watch().take_kept();
-    Observed { result, lines, history, dump: machine.dump(), names }
+    Observed { result, lines, history, dump: machine.dump(), names, actors }
 }

@@ -9,6 +9,7 @@ mod recovery;
 mod setup;
 
 pub use listener::{Describe, Line, Step, Watch};
+pub(crate) use machine::said;
 pub use machine::{Machine, SeededMachine};
 
 use eosim_checker::Verdict;

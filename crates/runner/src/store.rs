@@ -1,7 +1,7 @@
 //! Kept runs: one folder each, written so that a file that is there is whole.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -77,6 +77,19 @@ impl RunFolder {
         fs::rename(&temporary, &path).map_err(failed)
     }
 
+    /// Begins the file `name`, which grows line by line and is there once it is finished.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn begin(&self, name: &str) -> Result<Growing, StoreError> {
+        let path = self.path.join(name);
+        let temporary = path.with_extension("part");
+        match fs::File::create(&temporary) {
+            Ok(file) => Ok(Growing { path, temporary, file: io::BufWriter::new(file) }),
+            Err(error) => Err(StoreError { path, error }),
+        }
+    }
+
     /// Makes it the one that `latest` means.
     ///
     /// # Errors
@@ -90,6 +103,34 @@ impl RunFolder {
         let failed = |error| StoreError { path: latest.clone(), error };
         point_at(&temporary, Path::new(name)).map_err(failed)?;
         fs::rename(&temporary, &latest).map_err(failed)
+    }
+}
+
+/// A file that is being written, under another name until it is whole.
+#[derive(Debug)]
+pub struct Growing {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: io::BufWriter<fs::File>,
+}
+
+impl Growing {
+    /// Adds `text`.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn add(&mut self, text: &str) -> Result<(), StoreError> {
+        let added = self.file.write_all(text.as_bytes());
+        added.map_err(|error| StoreError { path: self.path.clone(), error })
+    }
+
+    /// The file is whole.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(mut self) -> Result<(), StoreError> {
+        let whole = self.file.flush().and_then(|()| fs::rename(&self.temporary, &self.path));
+        whole.map_err(|error| StoreError { path: self.path, error })
     }
 }
 

@@ -13,7 +13,7 @@ use eosim_scenario::ScenarioFile;
 use eosim_types::{DefectSet, Marks};
 
 use crate::run::RunResult;
-pub use fold::{Failure, ScenarioSummary, SweepSummary};
+pub use fold::{Failure, Outcome, ScenarioSummary, SweepSummary, judge};
 pub use worker::plan_of;
 
 /// What to sweep.
@@ -75,10 +75,16 @@ impl Sweep<'_> {
         (scenario, self.first_seed.wrapping_add(round * of + part))
     }
 
-    fn units(&self) -> u64 {
+    /// How many runs there will be at most, if there is an end.
+    #[must_use]
+    pub fn total(&self) -> Option<u64> {
         let (part, of) = self.partition;
         let own = |count: u64| count.saturating_sub(part).div_ceil(of);
-        self.count.map_or(u64::MAX, |count| own(count) * self.scenarios.len() as u64)
+        self.count.map(|count| own(count).saturating_mul(self.scenarios.len() as u64))
+    }
+
+    fn units(&self) -> u64 {
+        self.total().unwrap_or(u64::MAX)
     }
 
     /// Sweeps until all seeds are done, time is up, too many fail, or `stop` is set. Finished
@@ -113,6 +119,7 @@ impl Sweep<'_> {
         halt: &AtomicBool,
         results: &mpsc::Sender<Message>,
     ) {
+        let _halts = HaltsOnPanic(halt);
         let mut worker = worker::Worker::new(self);
         let total = self.units();
         while !halt.load(Ordering::Relaxed) {
@@ -176,6 +183,17 @@ impl Sweep<'_> {
 
     fn is_failed_enough(&self, summary: &SweepSummary) -> bool {
         self.max_fail.is_some_and(|max| summary.failed >= max)
+    }
+}
+
+/// A worker whose checker panics must not leave the others waiting for its seed.
+struct HaltsOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for HaltsOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -44,16 +44,27 @@ pub enum ShowForm {
 
 /// What there is.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
-#[command(after_help = "Examples:\n  eosim list defects\n  eosim list errors --format json")]
+#[command(
+    after_help = "Examples:\n  eosim list scenarios\n  eosim list defects\n  eosim list errors --format json"
+)]
 pub struct ListArgs {
     /// Of what
     #[arg(value_enum)]
     pub kind: ListKind,
+    /// Where the scenarios are
+    #[arg(long, value_name = "FOLDER", default_value = "scenarios", env = "EOSIM_SCENARIOS")]
+    pub scenarios: PathBuf,
 }
 
 /// What can be listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum ListKind {
+    /// Scenarios of the library.
+    Scenarios,
+    /// Faults that can strike at random.
+    Faults,
+    /// Promises that are checked.
+    Invariants,
     /// Historical bugs and upstream findings that can be put back.
     Defects,
     /// Rules of the protocol.

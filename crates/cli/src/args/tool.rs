@@ -55,6 +55,9 @@ pub struct DefectsArgs {
     /// Where the scenarios are
     #[arg(long, value_name = "FOLDER", default_value = "scenarios", env = "EOSIM_SCENARIOS")]
     pub scenarios: PathBuf,
+    /// Where the artefacts are kept
+    #[arg(short, long, value_name = "FOLDER", default_value = "sim-runs", env = "EOSIM_OUT")]
+    pub out: PathBuf,
 }
 
 /// Completions for a shell.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use crate::args::{ConformArgs, Format, OutputArgs};
-use crate::exit::Exit;
 use crate::output;
+use eosim_runner::exit::ExitCode;
 
 /// One case and how it came out.
 struct Played {
@@ -38,16 +38,16 @@ impl Counts {
         counts
     }
 
-    fn exit(self) -> Exit {
+    fn exit(self) -> ExitCode {
         match self {
-            Self { different: 1.., .. } => Exit::Conformance,
-            Self { equal: 0, unsupported: 0, .. } => Exit::Nothing,
-            _ => Exit::Fine,
+            Self { different: 1.., .. } => ExitCode::Conformance,
+            Self { equal: 0, unsupported: 0, .. } => ExitCode::Nothing,
+            _ => ExitCode::Fine,
         }
     }
 }
 
-pub(super) fn run(args: &ConformArgs, how: &OutputArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &ConformArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
     let mut files: Vec<PathBuf> = Vec::new();
     for path in &args.cases {
         files.extend(case_files(path).map_err(Failure::usage)?);
@@ -159,7 +159,8 @@ mod tests {
               model     "OUT_OF_ORDER_SEQUENCE_NUMBER"
             unsupported  idem-c: the step restart_broker
             1 equal, 1 different, 1 unsupported in 1 files
-        "#]].assert_eq(&text(&played, total, &output(true)));
+        "#]]
+        .assert_eq(&text(&played, total, &output(true)));
         expect![[r#"
             {"cases":[{"first_difference":null,"name":"idem-a","result":"equal"},{"first_difference":{"model":"OUT_OF_ORDER_SEQUENCE_NUMBER","place":"step 3: error","recorded":"NONE"},"name":"idem-b","result":"different"},{"first_difference":{"reason":"the step restart_broker"},"name":"idem-c","result":"unsupported"}],"different":1,"equal":1,"files":[{"different":1,"equal":1,"file":"a.jsonl","unsupported":1}],"format":1,"unsupported":1}
         "#]].assert_eq(&(json(&played, total).to_string() + "\n"));
@@ -173,8 +174,8 @@ mod tests {
     #[test]
     fn a_difference_decides_the_exit_code() {
         let counts = |equal, different, unsupported| Counts { equal, different, unsupported };
-        assert_eq!(counts(5, 1, 0).exit(), Exit::Conformance);
-        assert_eq!(counts(0, 0, 0).exit(), Exit::Nothing);
-        assert_eq!(counts(1, 0, 1).exit(), Exit::Fine);
+        assert_eq!(counts(5, 1, 0).exit(), ExitCode::Conformance);
+        assert_eq!(counts(0, 0, 0).exit(), ExitCode::Nothing);
+        assert_eq!(counts(1, 0, 1).exit(), ExitCode::Fine);
     }
 }

@@ -105,9 +105,9 @@ impl<C: Choices> Machine<C> {
             let names = assembly.cluster.shape.names.as_ref().clone();
             self.world.listener.keep(describe, names);
         }
+        self.called = assembly.actors(plan);
         self.world.faults = assembly.faults;
         self.populated.begin(&mut self.world, &assembly.cluster, 0);
-        self.called = plan.actors();
         self.cluster = Some(assembly.cluster);
     }
 
@@ -138,7 +138,9 @@ impl<C: Choices> Machine<C> {
             }
             let until = self.world.now() + LOOK_EVERY;
             stop = self.world.run(Limits { until, steps });
-            self.world.advance(until.since(self.world.now()));
+            if stop != Stop::StepLimit {
+                self.world.advance(until.since(self.world.now()));
+            }
         }
         let inconclusive =
             (stop == Stop::StepLimit).then(|| format!("{steps} steps were not enough"));
@@ -161,16 +163,21 @@ impl<C: Choices> Machine<C> {
     }
 
     fn broken_assumption(&self, panic: &(dyn std::any::Any + Send)) -> Anomaly {
-        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
         Anomaly {
             invariant: "broken-assumption",
             at: self.world.now(),
             step: self.world.steps(),
-            summary: text.unwrap_or_else(|| "an actor panicked".into()),
+            summary: said(panic),
             rule: "",
             skeleton: vec!["panic"],
             fingerprint: 0,
         }
     }
+}
+
+/// What a panic said.
+pub(crate) fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "a panic without words".into())
 }

@@ -28,6 +28,8 @@ pub struct Failure {
     pub verdict: Verdict,
     /// Steps of the run.
     pub steps: u64,
+    /// Fingerprint of every step.
+    pub digest: u64,
 }
 
 /// One scenario's share.
@@ -41,8 +43,12 @@ pub struct ScenarioSummary {
     pub sound: u64,
     /// Seeds in which an expected invariant was broken.
     pub expected: u64,
-    /// Seeds that failed.
-    pub failed: u64,
+    /// Seeds that broke a promise.
+    pub safety: u64,
+    /// Seeds that got stuck.
+    pub liveness: u64,
+    /// Seeds about which nothing can be said.
+    pub inconclusive: u64,
     /// Events taken by actors.
     pub steps: u64,
     /// Per fault: how often it was applied and effective.
@@ -107,7 +113,11 @@ impl SweepSummary {
             Outcome::Sound => own.sound += 1,
             Outcome::Expected => own.expected += 1,
             Outcome::Failed => {
-                own.failed += 1;
+                match result.run.verdict {
+                    Verdict::Safety(_) => own.safety += 1,
+                    Verdict::Liveness(_) => own.liveness += 1,
+                    Verdict::Sound | Verdict::Inconclusive(_) => own.inconclusive += 1,
+                }
                 self.failed += 1;
                 self.keep(result);
             }
@@ -125,8 +135,8 @@ impl SweepSummary {
         if *kept <= KEPT {
             let SeedResult { scenario, seed, run, .. } = result;
             let scenario_name = self.scenarios[scenario].name.clone();
-            let RunResult { verdict, steps, .. } = run;
-            self.failures.push(Failure { scenario, scenario_name, seed, verdict, steps });
+            let RunResult { verdict, steps, digest, .. } = run;
+            self.failures.push(Failure { scenario, scenario_name, seed, verdict, steps, digest });
         }
     }
 
@@ -150,11 +160,7 @@ impl SweepSummary {
         if !self.nondeterministic.is_empty() {
             codes.push(ExitCode::Nondeterminism);
         }
-        codes.extend(self.failures.iter().map(|failure| match failure.verdict {
-            Verdict::Safety(_) => ExitCode::Safety,
-            Verdict::Liveness(_) => ExitCode::Liveness,
-            Verdict::Sound | Verdict::Inconclusive(_) => ExitCode::Inconclusive,
-        }));
+        codes.extend(self.failures.iter().map(|failure| Outcome::Failed.exit(&failure.verdict)));
         if self.scenarios.iter().any(|own| own.violation_missing) {
             codes.push(ExitCode::Survived);
         }
@@ -165,13 +171,33 @@ impl SweepSummary {
     }
 }
 
-enum Outcome {
+/// A verdict measured by what its scenario expects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Nothing was broken.
     Sound,
+    /// What was to be broken was broken, and nothing else.
     Expected,
+    /// It should not have come out so.
     Failed,
 }
 
-fn judge(verdict: &Verdict, expectation: &Expectation) -> Outcome {
+impl Outcome {
+    /// The exit code of one run that came out so, with `verdict`.
+    #[must_use]
+    pub const fn exit(self, verdict: &Verdict) -> ExitCode {
+        match (self, verdict) {
+            (Self::Sound | Self::Expected, _) => ExitCode::Fine,
+            (Self::Failed, Verdict::Safety(_)) => ExitCode::Safety,
+            (Self::Failed, Verdict::Liveness(_)) => ExitCode::Liveness,
+            (Self::Failed, Verdict::Sound | Verdict::Inconclusive(_)) => ExitCode::Inconclusive,
+        }
+    }
+}
+
+/// Measures `verdict` by `expectation`.
+#[must_use]
+pub fn judge(verdict: &Verdict, expectation: &Expectation) -> Outcome {
     match (verdict, expectation) {
         (Verdict::Sound, _) => Outcome::Sound,
         (Verdict::Safety(anomalies), Expectation::Violation(expected))

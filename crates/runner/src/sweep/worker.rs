@@ -1,5 +1,7 @@
 //! One worker: its own world, one machine for each scenario.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use eosim_actor::{Choices, Site, Stream};
 use eosim_scenario::{Plan, ScenarioFile};
 use eosim_sim::Seeded;
@@ -7,7 +9,7 @@ use eosim_types::{ActorId, DefectSet, Marks};
 
 use super::{SeedResult, Sweep};
 use crate::assemble::{Assembly, assemble};
-use crate::run::{RunResult, SeededMachine};
+use crate::run::{RunResult, SeededMachine, said};
 
 /// Everything of a scenario that the seed decides before its world exists.
 const PLAN: Site = Site::new("plan", Stream::Plan);
@@ -73,10 +75,17 @@ impl<'a> Worker<'a> {
     pub(super) fn run(&mut self, scenario: usize, seed: u64) -> SeedResult {
         let file = &self.sweep.scenarios[scenario];
         let machine = &mut self.machines[scenario];
-        let run = machine.run(file, seed, self.sweep.defects);
+        let mut once = || {
+            let run = AssertUnwindSafe(|| machine.run(file, seed, self.sweep.defects));
+            catch_unwind(run).unwrap_or_else(|panic| {
+                let name = &file.head().name;
+                panic!("the checker failed at seed {seed} of {name}: {}", said(&*panic))
+            })
+        };
+        let run = once();
         let every = self.sweep.verify_every;
         let verifies = every > 0 && seed.is_multiple_of(every);
-        let second = verifies.then(|| machine.run(file, seed, self.sweep.defects).digest);
+        let second = verifies.then(|| once().digest);
         let second_digest = second.filter(|digest| *digest != run.digest);
         SeedResult { scenario, seed, run, second_digest }
     }

@@ -1,0 +1,140 @@
+//! What is kept of a run: which files, and what is in them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use eosim_runner::recording::{MODEL_VERSION, Observed, Recording};
+use eosim_runner::store::{self, RunFolder, StoreError};
+use eosim_runner::{InputError, RNG_VERSION, ScenarioFile};
+use eosim_types::digest::Digest;
+use serde_json::{Value, json};
+
+use crate::{render, results};
+
+/// The file that a run can be replayed from.
+pub const CHOICES: &str = "choices.json";
+
+/// The folder of failing seeds.
+const FAILURES: &str = "failures";
+
+/// Where runs are kept unless the user says otherwise.
+const STORE: &str = "sim-runs";
+
+/// A folder for `scenarios` in `store`, with its manifest.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn folder(
+    store: &Path,
+    scenarios: &[ScenarioFile],
+    verb: &str,
+    more: Value,
+) -> Result<RunFolder, StoreError> {
+    let name = match scenarios {
+        [only] => &only.head().name,
+        _ => verb,
+    };
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
+    let folder = RunFolder::create(store, name, &arguments.join(" "))?;
+    let mut manifest = json!({
+        "format": 1,
+        "tool": env!("CARGO_PKG_VERSION"),
+        "model": MODEL_VERSION,
+        "rng": RNG_VERSION,
+        "arguments": arguments,
+        "scenarios": scenarios.iter().map(scenario).collect::<Vec<_>>(),
+    });
+    if let (Value::Object(manifest), Value::Object(more)) = (&mut manifest, more) {
+        manifest.extend(more);
+    }
+    folder.write("manifest.json", &pretty(&manifest))?;
+    Ok(folder)
+}
+
+fn scenario(file: &ScenarioFile) -> Value {
+    let digest = results::digest(Digest::of(&file.canonical()));
+    json!({"name": file.head().name, "file": file.file(), "digest": digest})
+}
+
+/// A JSON value as it is stored: indented, a line feed at the end.
+#[must_use]
+pub fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// The place of a failing seed in a run's folder; `taken` are the places that others have.
+#[must_use]
+pub fn failure_place(seed: u64, scenario: &str, taken: &[String]) -> String {
+    let place = format!("{FAILURES}/{seed}");
+    if taken.contains(&place) { format!("{place}-{scenario}") } else { place }
+}
+
+/// Keeps everything of a run below `place` of `folder`, what it is replayed from first.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn keep(
+    folder: &RunFolder,
+    place: &str,
+    recording: &Recording,
+    run: &Observed,
+) -> Result<(), StoreError> {
+    let write = |name: &str, text: &str| {
+        let name = if place.is_empty() { name.to_string() } else { format!("{place}/{name}") };
+        folder.write(&name, text)
+    };
+    write(CHOICES, &recording.to_json())?;
+    write("plan.json", &recording.plan.to_json())?;
+    write("transcript.txt", &render::transcript(run, None))?;
+    write("history.jsonl", &history(recording, run))?;
+    write("dump.txt", &render::dump(run))?;
+    let verdict = results::verdict(&recording.plan.name, recording.seed, &run.result);
+    write("verdict.json", &pretty(&verdict))
+}
+
+/// A head, then what applications did and learned, a line each.
+fn history(recording: &Recording, run: &Observed) -> String {
+    let (scenario, seed) = (&recording.plan.name, recording.seed);
+    let head =
+        json!({"format": 1, "scenario": scenario, "seed": seed, "actors": run.actors}).to_string();
+    let lines = run.history.iter().map(|observation| {
+        serde_json::to_string(observation).expect("an observation is plain JSON")
+    });
+    std::iter::once(head).chain(lines).map(|line| line + "\n").collect()
+}
+
+/// The `choices.json` that the user means by `path`: the file itself, the folder that holds it, or
+/// a run with one failing seed; `latest` and unique prefixes are completed, in `sim-runs` too.
+///
+/// # Errors
+/// If there is none, or more than one.
+pub fn find_choices(path: &Path) -> Result<PathBuf, InputError> {
+    let name = || path.display().to_string();
+    let expected = "a choices.json, or the folder of a run";
+    let places = [store::find(path), store::find(&Path::new(STORE).join(path))];
+    let Some(found) = places.into_iter().find(|place| place.exists()) else {
+        return Err(InputError::new(name(), "", "no such file or folder", expected));
+    };
+    if found.is_file() {
+        return Ok(found);
+    }
+    if found.join(CHOICES).is_file() {
+        return Ok(found.join(CHOICES));
+    }
+    let failures = std::fs::read_dir(found.join(FAILURES)).into_iter().flatten().flatten();
+    let mut failures: Vec<PathBuf> = failures
+        .map(|entry| entry.path().join(CHOICES))
+        .filter(|choices| choices.is_file())
+        .collect();
+    failures.sort();
+    match failures.as_slice() {
+        [] => Err(InputError::new(name(), "", "a folder without choices.json", expected)),
+        [only] => Ok(only.clone()),
+        [first, ..] => {
+            let found = format!("a sweep with {} failing seeds", failures.len());
+            let expected = format!("one of them, such as {}", first.display());
+            Err(InputError::new(name(), "", found, expected))
+        }
+    }
+}

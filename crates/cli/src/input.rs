@@ -1,0 +1,128 @@
+//! What is simulated: scenario files found, read and changed, and the switches that are on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use eosim_runner::{InputError, Override, ScenarioFile, invariants};
+use eosim_types::{Defect, DefectSet};
+
+use crate::args::ModelArgs;
+
+/// Scenarios below a folder of this name are run first.
+const REGRESSIONS: &str = "regressions";
+
+/// What is simulated besides the scenario.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Model {
+    /// Values of scenarios that are replaced.
+    pub overrides: Vec<Override>,
+    /// Switches that are on.
+    pub defects: DefectSet,
+}
+
+impl Model {
+    /// What `args` say.
+    ///
+    /// # Errors
+    /// If a replacement cannot be read, or there is no such defect.
+    pub fn of(args: &ModelArgs) -> Result<Self, InputError> {
+        let overrides = args.sets.iter().map(|set| {
+            let expected = |expected| InputError::new("--set", "", quoted(set), expected);
+            set.parse::<Override>().map_err(expected)
+        });
+        let released = if args.as_released { DefectSet::as_released() } else { DefectSet::NONE };
+        let defects = args.defects.iter().try_fold(released, |set, name| {
+            Ok::<_, InputError>(set.with(defect("--defect", name)?))
+        })?;
+        Ok(Self { overrides: overrides.collect::<Result<_, _>>()?, defects })
+    }
+}
+
+/// The defect called `name`, which was given as `argument`.
+///
+/// # Errors
+/// If there is none.
+pub fn defect(argument: &str, name: &str) -> Result<Defect, InputError> {
+    Defect::from_name(name).ok_or_else(|| {
+        let known = Defect::ALL.iter().map(|defect| defect.name());
+        let expected = "a defect; eosim list defects names them";
+        InputError::new(argument, "", quoted(name), expected).with_nearest(name, known)
+    })
+}
+
+/// Names of invariants, as scenarios may expect them.
+#[must_use]
+pub fn invariant_names() -> Vec<&'static str> {
+    invariants().iter().map(|invariant| invariant.name).collect()
+}
+
+/// The scenario at `path`.
+///
+/// # Errors
+/// If it cannot be read or is wrong.
+pub fn scenario(path: &Path, model: &Model) -> Result<ScenarioFile, InputError> {
+    ScenarioFile::read(path, &model.overrides, &invariant_names())
+}
+
+/// The scenarios that `paths` name, files or folders, each once: regressions first, then by path.
+///
+/// # Errors
+/// If one cannot be read or is wrong, or two have one name.
+pub fn scenarios(paths: &[PathBuf], model: &Model) -> Result<Vec<ScenarioFile>, InputError> {
+    let files = scenario_paths(paths)?;
+    let mut read: Vec<ScenarioFile> = Vec::with_capacity(files.len());
+    for file in files {
+        let scenario = scenario(&file, model)?;
+        let name = &scenario.head().name;
+        if let Some(first) = read.iter().find(|known| known.head().name == *name) {
+            let found = format!("{}, the name of {} too", quoted(name), first.file());
+            let expected = "a name of its own";
+            return Err(InputError::new(scenario.file(), "name", found, expected));
+        }
+        read.push(scenario);
+    }
+    Ok(read)
+}
+
+fn scenario_paths(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
+    let mut files = Vec::new();
+    for path in paths {
+        collect(path, &mut files).map_err(|error| {
+            let name = path.display().to_string();
+            InputError::new(name, "", error.to_string(), "a scenario file, or a folder of them")
+        })?;
+    }
+    let is_regression = |path: &Path| path.components().any(|part| part.as_os_str() == REGRESSIONS);
+    files.sort_by_cached_key(|path| (!is_regression(path), path.clone()));
+    let mut known = Vec::new();
+    files.retain(|file| {
+        let real = fs::canonicalize(file).unwrap_or_else(|_| file.clone());
+        let is_new = !known.contains(&real);
+        known.push(real);
+        is_new
+    });
+    Ok(files)
+}
+
+/// Adds the file at `path`, or all `.json` files below the folder there.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    if !fs::metadata(path)?.is_dir() {
+        files.push(path.to_path_buf());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let path = entry.path();
+        let is_json = path.extension().is_some_and(|extension| extension == "json");
+        if entry.file_type()?.is_dir() {
+            collect(&path, files)?;
+        } else if is_json {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}

@@ -1,0 +1,136 @@
+//! Results as JSON and as rows of the summary: nothing here depends on the wall clock or on how
+//! many workers there were.
+
+use std::collections::BTreeMap;
+
+use eosim_report::{FaultCount, ScenarioSummary, SweepSummary};
+use eosim_runner::recording::word;
+use eosim_runner::run::RunResult;
+use eosim_runner::sweep;
+use eosim_runner::{Anomaly, Count, Stuck, Verdict};
+use eosim_types::Marks;
+use serde_json::{Map, Value, json};
+
+/// So many failing seeds of a scenario are named in its summary.
+const NAMED: usize = 5;
+
+/// A digest as it is written.
+#[must_use]
+pub fn digest(digest: u64) -> String {
+    format!("{digest:016x}")
+}
+
+fn fault_counts<'a>(counts: impl IntoIterator<Item = (&'a str, Count)>) -> Value {
+    let applied = counts.into_iter().filter(|(_, count)| count.applied > 0);
+    let one = |(name, count): (&str, Count)| {
+        let Count { applied, effective } = count;
+        (name.to_string(), json!({"applied": applied, "effective": effective}))
+    };
+    Value::Object(applied.map(one).collect::<Map<_, _>>())
+}
+
+/// The line of one seed in `summary.jsonl`.
+#[must_use]
+pub fn seed_line(scenario: &str, seed: u64, run: &RunResult) -> String {
+    let line = json!({
+        "scenario": scenario,
+        "seed": seed,
+        "verdict": word(&run.verdict),
+        "steps": run.steps,
+        "virtual_ms": run.ended_at.as_millis(),
+        "digest": digest(run.digest),
+        "faults": fault_counts(run.faults.iter().copied()),
+    });
+    line.to_string() + "\n"
+}
+
+/// A verdict with everything that is known about it.
+#[must_use]
+pub fn verdict(scenario: &str, seed: u64, run: &RunResult) -> Value {
+    let mut value = json!({
+        "format": 1,
+        "scenario": scenario,
+        "seed": seed,
+        "verdict": word(&run.verdict),
+        "steps": run.steps,
+        "virtual_ms": run.ended_at.as_millis(),
+        "digest": digest(run.digest),
+        "faults": fault_counts(run.faults.iter().copied()),
+    });
+    match &run.verdict {
+        Verdict::Sound => {}
+        Verdict::Safety(anomalies) => value["anomalies"] = anomalies.iter().map(anomaly).collect(),
+        Verdict::Liveness(list) => value["stuck"] = list.iter().map(stuck).collect(),
+        Verdict::Inconclusive(why) => value["why"] = json!(why),
+    }
+    value
+}
+
+fn anomaly(anomaly: &Anomaly) -> Value {
+    json!({
+        "invariant": anomaly.invariant,
+        "at_ms": anomaly.at.as_millis(),
+        "step": anomaly.step,
+        "summary": anomaly.summary,
+        "rule": anomaly.rule,
+        "skeleton": anomaly.skeleton,
+        "fingerprint": digest(anomaly.fingerprint),
+    })
+}
+
+fn stuck(stuck: &Stuck) -> Value {
+    let Stuck { what, waiting_for, since } = stuck;
+    json!({"what": what, "waiting_for": waiting_for, "since_ms": since.as_millis()})
+}
+
+/// `coverage.json`: how often each rule was reached and each fault struck.
+#[must_use]
+pub fn coverage(marks: &Marks, scenarios: &[sweep::ScenarioSummary]) -> Value {
+    let rules = marks.counts().map(|(rule, count)| (rule.to_string(), json!(count)));
+    let mut faults: BTreeMap<&str, Count> = BTreeMap::new();
+    for (name, count) in scenarios.iter().flat_map(|scenario| &scenario.faults) {
+        faults.entry(name).or_default().merge(*count);
+    }
+    json!({
+        "format": 1,
+        "rules": rules.collect::<Map<_, _>>(),
+        "probes": {},
+        "cells": {},
+        "faults": fault_counts(faults),
+    })
+}
+
+/// The table over all scenarios.
+#[must_use]
+pub fn summary(found: &sweep::SweepSummary) -> SweepSummary {
+    let scenarios = found.scenarios.iter().enumerate();
+    SweepSummary { scenarios: scenarios.map(|(at, own)| scenario(found, at, own)).collect() }
+}
+
+fn scenario(
+    found: &sweep::SweepSummary,
+    at: usize,
+    own: &sweep::ScenarioSummary,
+) -> ScenarioSummary {
+    let fault = |(name, count): (&&str, &Count)| FaultCount {
+        name: (*name).to_string(),
+        applied: count.applied,
+        effective: count.effective,
+    };
+    let failures = found.failures.iter().filter(|failure| failure.scenario == at).take(NAMED);
+    let twice = found.nondeterministic.iter().filter(|(scenario, _)| *scenario == at);
+    ScenarioSummary {
+        name: own.name.clone(),
+        sound: own.sound,
+        expected: own.expected,
+        safety: own.safety,
+        liveness: own.liveness,
+        inconclusive: own.inconclusive,
+        steps: own.steps,
+        faults: own.faults.iter().filter(|(_, c)| c.applied > 0).map(fault).collect(),
+        never_effective: own.vacuous.clone(),
+        violation_missing: own.violation_missing,
+        nondeterministic: twice.map(|(_, seed)| *seed).collect(),
+        failures: failures.map(|f| (f.seed, word(&f.verdict).to_string())).collect(),
+    }
+}
