@@ -2,6 +2,7 @@
 
 use eosim_checker::CheckerSetup;
 use eosim_scenario::Plan;
+use eosim_scenario::plan::Expectation;
 use eosim_sim::cluster::{AdminStep, ClientSpec, ProducerSpec, TopicSpec};
 use eosim_types::config::TopicConfig;
 use eosim_types::{ActorId, Duration, Topic, TransactionalId};
@@ -27,11 +28,13 @@ pub(super) fn of(plan: &Plan, assembly: &Assembly) -> CheckerSetup {
     let millis = |ms: Option<i32>| {
         Duration::from_millis(ms.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(60_000))
     };
+    // A scenario that is there to show a loss is not excused from it.
+    let expects_violation = matches!(plan.expect, Expectation::Violation(_));
     CheckerSetup {
         names: cluster.shape.names.as_ref().clone(),
         acks_below_all: actors(|spec| spec.config.acks != -1),
         without_idempotence: actors(|spec| !spec.config.enable_idempotence),
-        unclean_elections: unclean_elections(assembly),
+        unclean_elections: if expects_violation { Vec::new() } else { unclean_elections(assembly) },
         deletable: deletable(assembly),
         compacted: topics(|spec| spec.config.cleanup_compact),
         shared_transactional_ids: shared_ids(&producers),
