@@ -6,12 +6,17 @@
 
 mod answer;
 mod case;
-mod cluster;
 mod compare;
+mod conditions;
+mod end_state;
 mod fields;
 mod operation;
+mod operator;
 mod player;
 mod producers;
+mod recorder;
+mod settling;
+mod view;
 
 pub use case::{Case, TopicLayout, case_files, load};
 pub use compare::Difference;

@@ -39,6 +39,11 @@ pub(crate) fn render(request: &Request, response: &Response, names: &Names) -> V
         }
         Response::DescribeTransactions(r) => transaction(r, names),
         Response::DescribeProducers(r) => producers(r),
+        Response::ElectLeaders(r) => error(first_error(&r.partitions)),
+        Response::AlterPartitionReassignments(r) => error(first_error(&r.partitions)),
+        Response::FindCoordinator(r) => {
+            json!({ "error": r.error.name(), "broker": r.node.map_or(-1, |broker| broker.0) })
+        }
         other => json!({ "unexpected": other.api().name() }),
     }
 }

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::case::Case;
+use super::producers::Renamer;
+
 /// The first place where two values differ: its path, what was recorded, what the model gave.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Difference {
@@ -15,8 +18,32 @@ pub struct Difference {
     pub model: Value,
 }
 
+/// The first difference between what was recorded and `answers`: those to the steps, then the end
+/// state.
+pub(crate) fn compare(case: &Case, mut answers: Vec<Value>) -> Option<Difference> {
+    let mut renamer = Renamer::default();
+    answers.iter_mut().for_each(|answer| renamer.rename(answer));
+    if !case.steps.iter().any(|step| step["op"] == "write_txn_markers") {
+        rank_coordinator_epochs(&mut answers);
+    }
+    let end = answers.pop().expect("the end state is there");
+    let steps = case.steps.iter().zip(answers).enumerate();
+    let mut differences = steps.filter_map(|(at, (step, answer))| {
+        let op = step.get("op").and_then(Value::as_str).unwrap_or_default();
+        sorted_difference(&format!("step {at} {op}"), step.get("expect")?, answer)
+    });
+    differences.next().or_else(|| sorted_difference("final", &case.final_state, end))
+}
+
+fn sorted_difference(place: &str, recorded: &Value, mut model: Value) -> Option<Difference> {
+    let mut recorded = recorded.clone();
+    sort_producers(&mut recorded);
+    sort_producers(&mut model);
+    first_difference(place, &recorded, &model)
+}
+
 /// The first difference between `recorded` and `model`, looked at `place`.
-pub(crate) fn first_difference(place: &str, recorded: &Value, model: &Value) -> Option<Difference> {
+fn first_difference(place: &str, recorded: &Value, model: &Value) -> Option<Difference> {
     match (recorded, model) {
         (Value::Object(a), Value::Object(b)) => {
             let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -40,7 +67,7 @@ pub(crate) fn first_difference(place: &str, recorded: &Value, model: &Value) -> 
 }
 
 /// Replaces every coordinator epoch by its rank among those of the case; -1 is none and stays.
-pub(crate) fn rank_coordinator_epochs(answers: &mut [Value]) {
+fn rank_coordinator_epochs(answers: &mut [Value]) {
     let mut seen = BTreeSet::new();
     for answer in answers.iter_mut() {
         for_each_epoch(answer, &mut |epoch| {
@@ -53,6 +80,21 @@ pub(crate) fn rank_coordinator_epochs(answers: &mut [Value]) {
             let rank = ranks.binary_search(epoch).expect("every epoch was seen");
             *epoch = i64::try_from(rank).expect("few epochs");
         });
+    }
+}
+
+/// Puts the producers of every answer in order of their names. By what ids they are listed depends
+/// on which broker claimed which block of ids when, which the recordings do not tell.
+fn sort_producers(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(sort_producers),
+        Value::Object(map) => {
+            if let Some(Value::Array(producers)) = map.get_mut("producers") {
+                producers.sort_by_key(|producer| producer["producer"].to_string());
+            }
+            map.values_mut().for_each(sort_producers);
+        }
+        _ => {}
     }
 }
 

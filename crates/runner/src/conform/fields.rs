@@ -38,6 +38,11 @@ impl<'a> Fields<'a> {
         self.required(key)?.as_bool().ok_or_else(|| Unsupported(format!("{key} is not a boolean")))
     }
 
+    /// A boolean, or `default` where none is given.
+    pub(crate) fn flag_or(&self, key: &'static str, default: bool) -> Result<bool, Unsupported> {
+        if self.get(key).is_none() { Ok(default) } else { self.flag(key) }
+    }
+
     /// A number that fits `T`.
     pub(crate) fn number<T: TryFrom<i64>>(&self, key: &'static str) -> Result<T, Unsupported> {
         let number = self.required(key)?.as_i64().and_then(|n| T::try_from(n).ok());
@@ -56,6 +61,11 @@ impl<'a> Fields<'a> {
     pub(crate) fn list(&self, key: &'static str) -> Result<Vec<&'a str>, Unsupported> {
         let list = self.required(key)?.as_array().into_iter().flatten();
         Ok(list.filter_map(Value::as_str).collect())
+    }
+
+    pub(crate) fn numbers(&self, key: &'static str) -> Result<Vec<i64>, Unsupported> {
+        let list = self.required(key)?.as_array().into_iter().flatten();
+        Ok(list.filter_map(Value::as_i64).collect())
     }
 
     pub(crate) fn map(&self, key: &'static str) -> Result<&'a Map<String, Value>, Unsupported> {

@@ -13,16 +13,20 @@ use eosim_types::message::{
 use eosim_types::record::{Payload, Record, RecordBatch, TransactionResult};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    CoordinatorEpoch, GroupId, LeaderEpoch, Names, ProducerEpoch, ProducerId, Sequence, Topic,
-    TopicPartition, TransactionalId,
+    BrokerId, CoordinatorEpoch, GroupId, LeaderEpoch, Names, ProducerEpoch, ProducerId, Sequence,
+    Topic, TopicPartition, TransactionalId,
 };
 use serde_json::{Map, Value};
 
 use super::fields::{Fields, Unsupported};
+use super::operator::{Operator, Process};
 use super::producers::Aliases;
 
+/// No broker has this number.
+const NOBODY: i32 = -1;
+
 /// Whom a request goes to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Target {
     /// The leader of a partition.
     Leader(TopicPartition),
@@ -32,15 +36,8 @@ pub(crate) enum Target {
     Group(GroupId),
     /// Any broker.
     Any,
-}
-
-/// How a broker is taken down before it is started again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Restart {
-    /// SIGKILL.
-    Kill,
-    /// SIGTERM.
-    Stop,
+    /// This one.
+    Broker(BrokerId),
 }
 
 /// What a step does.
@@ -53,8 +50,21 @@ pub(crate) enum Operation<'a> {
     Await { id: TransactionalId, state: &'a str },
     /// Lets virtual time pass.
     Sleep { ms: u64 },
-    /// Restarts the broker.
-    Restart(Restart),
+    /// Takes the only broker down and starts it again.
+    Restart(Process),
+    /// Acts on the cluster.
+    Operator(Operator<'a>),
+}
+
+/// A step: what it does, and how.
+pub(crate) struct Step<'a> {
+    pub(crate) operation: Operation<'a>,
+    /// Asks this broker, leader or not, once.
+    pub(crate) to: Option<BrokerId>,
+    /// Waits for a settled cluster afterwards.
+    pub(crate) settle: bool,
+    /// Sends only; a later step reads the answer under this name.
+    pub(crate) background: Option<&'a str>,
 }
 
 /// Builds the operation of one step.
@@ -70,25 +80,42 @@ impl Builder<'_> {
     pub(crate) fn build<'s>(
         &mut self,
         step: &'s Map<String, Value>,
-    ) -> Result<Operation<'s>, Unsupported> {
+    ) -> Result<Step<'s>, Unsupported> {
         let fields = Fields::new(step);
         let op = step.get("op").and_then(Value::as_str).unwrap_or_default();
-        let operation = match op {
+        let to: i32 = fields.number_or("to", NOBODY)?;
+        let step = Step {
+            operation: self.operation(op, &fields)?,
+            to: (to != NOBODY).then_some(BrokerId(to)),
+            settle: fields.flag_or("settle", op != "sleep_ms")?,
+            background: fields.get("background").and_then(Value::as_str),
+        };
+        fields.finish()?;
+        Ok(step)
+    }
+
+    fn operation<'s>(
+        &mut self,
+        op: &str,
+        fields: &Fields<'s>,
+    ) -> Result<Operation<'s>, Unsupported> {
+        if let Some(operator) = self.operator(op, fields)? {
+            return Ok(Operation::Operator(operator));
+        }
+        Ok(match op {
             "sleep_ms" => Operation::Sleep { ms: fields.number("ms")? },
             "restart_broker" => Operation::Restart(match fields.text("how")? {
-                "kill" => Restart::Kill,
-                "stop" => Restart::Stop,
+                "kill" => Process::Kill,
+                "stop" => Process::Stop,
                 other => return Err(Unsupported(format!("restart by {other}"))),
             }),
-            "repeat_init" => self.repeat_init(&fields)?,
+            "repeat_init" => self.repeat_init(fields)?,
             "await_transaction" => Operation::Await {
                 id: self.names.add_transactional_id(fields.text("transactional_id")?),
                 state: fields.text("state")?,
             },
-            _ => self.call(op, &fields)?,
-        };
-        fields.finish()?;
-        Ok(operation)
+            _ => self.call(op, fields)?,
+        })
     }
 
     fn repeat_init<'s>(&mut self, fields: &Fields<'s>) -> Result<Operation<'s>, Unsupported> {
@@ -288,7 +315,7 @@ impl Builder<'_> {
             version: f.number_or("version", 5)?,
             asker,
             partition,
-            current_leader_epoch: LeaderEpoch::NONE,
+            current_leader_epoch: leader_epoch(f)?,
             timestamp: ListOffsetsTimestamp::Latest,
         };
         Ok((Target::Leader(partition), request.into()))
@@ -297,10 +324,9 @@ impl Builder<'_> {
     fn fetch(&mut self, f: &Fields<'_>) -> Result<(Target, Request), Unsupported> {
         let partition = self.partition(f.text("partition")?)?;
         let isolation_level = isolation_level(f.text("isolation")?)?;
-        Ok((
-            Target::Leader(partition),
-            fetch(partition, f.number("offset")?, isolation_level).into(),
-        ))
+        let mut request = fetch(partition, f.number("offset")?, isolation_level);
+        request.partitions[0].current_leader_epoch = leader_epoch(f)?;
+        Ok((Target::Leader(partition), request.into()))
     }
 
     fn delete_records(&mut self, f: &Fields<'_>) -> Result<(Target, Request), Unsupported> {
@@ -378,6 +404,12 @@ pub(crate) fn fetch(
             log_start_offset: -1,
         }],
     }
+}
+
+/// The leader epoch that a reader names. Partitions begin with 0, so a difference from the
+/// beginning is the epoch itself.
+fn leader_epoch(f: &Fields<'_>) -> Result<LeaderEpoch, Unsupported> {
+    Ok(LeaderEpoch(f.number_or("leader_epoch", LeaderEpoch::NONE.0)?))
 }
 
 fn isolation_level(text: &str) -> Result<IsolationLevel, Unsupported> {
