@@ -71,7 +71,7 @@ defects! {
         ["torn-transaction", "committed-lost", "open-transaction"],
         "A transaction that timed out is aborted without raising the epoch (B13, KAFKA-6119).";
     CoordinatorEndTxnBeforeReplicated = "tc.endtxn.answer_before_replicated", Broker,
-        ["committed-lost", "torn-transaction", "outcome-contradicted"],
+        ["committed-lost", "torn-transaction", "outcome-contradicted", "healthy-producer-failed"],
         "EndTxn is answered before Prepare… is replicated.";
     UpstreamLeaderSnapshotKeepsOneBatch = "upstream.leader.snapshot_keeps_one_batch", Upstream, [],
         "A restart leaves one remembered batch per producer in place of five (L-DUP-7).";
