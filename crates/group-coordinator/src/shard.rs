@@ -82,6 +82,9 @@ fn apply(state: &mut OffsetMetadataManager, env: &mut Env<'_>, batch: &RecordBat
         Payload::Control(marker) => {
             state.replay_end_transaction_marker(env, batch.producer_id, marker.result);
         }
-        Payload::EmptyControl | Payload::Records(_) | Payload::TransactionLog(_) => {}
+        Payload::EmptyControl
+        | Payload::Records(_)
+        | Payload::TransactionLog(_)
+        | Payload::GroupLog(_) => {}
     }
 }

@@ -6,6 +6,7 @@ use eosim_types::message::{CoordinatorKey, Message, PerPartition};
 use eosim_types::record::{Payload, RecordBatch};
 use eosim_types::{ErrorCode, Names, ProducerEpoch, ProducerId, TopicPartition, TransactionalId};
 
+mod membership;
 mod observation;
 mod request;
 mod response;

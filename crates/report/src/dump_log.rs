@@ -11,6 +11,7 @@ use eosim_types::observation::ReplicaDump;
 use eosim_types::record::{AbortedTxn, Payload, Record, RecordBatch};
 use eosim_types::{Names, Sequence};
 
+use crate::group_log::group_log_record;
 use crate::transaction_log::{offset_commit_record, transaction_log_record};
 
 /// Key and value of a control record, bytes.
@@ -97,6 +98,9 @@ pub fn record_lines(batch: &RecordBatch, names: &Names) -> Vec<String> {
         }
         Payload::OffsetCommits(records) => {
             numbered(batch, records, |record| offset_commit_record(record, names))
+        }
+        Payload::GroupLog(records) => {
+            numbered(batch, records, |record| group_log_record(record, names))
         }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod describe;
 pub mod dump_log;
+mod group_log;
 mod json;
 pub mod summary;
 pub mod transaction_log;

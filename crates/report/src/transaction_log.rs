@@ -71,12 +71,12 @@ fn partitions(value: &TransactionLogValue, names: &Names) -> String {
 }
 
 /// Sorted partitions, those of one topic together.
-fn by_topic(partitions: &[TopicPartition]) -> Vec<&[TopicPartition]> {
+pub(crate) fn by_topic(partitions: &[TopicPartition]) -> Vec<&[TopicPartition]> {
     partitions.chunk_by(|a, b| a.topic == b.topic).collect()
 }
 
 /// Key and value as one line shows them, `kind` and `version` being those of the schemas.
-fn coordinator_record(kind: u8, key: &str, value: Option<(i16, String)>) -> String {
+pub(crate) fn coordinator_record(kind: u8, key: &str, value: Option<(i16, String)>) -> String {
     let key = Object::new().string("type", &kind.to_string()).raw("data", key).end();
     let value = value.map(|(version, data)| {
         Object::new().string("version", &version.to_string()).raw("data", data).end()
@@ -96,7 +96,7 @@ pub(crate) fn transaction_log_record(
     ((bytes(4 + id.len()), value_size), coordinator_record(0, &key, value))
 }
 
-fn bytes(count: usize) -> i64 {
+pub(crate) fn bytes(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 

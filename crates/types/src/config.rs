@@ -48,6 +48,20 @@ pub struct BrokerConfig {
     pub remove_expired_transactional_ids_interval: Duration,
     /// `offsets.commit.timeout.ms` (L-TOC-3).
     pub offsets_commit_timeout: Duration,
+    /// `offsets.retention.minutes` (G-INT-5).
+    pub offsets_retention: Duration,
+    /// `offsets.retention.check.interval.ms` (G-INT-5).
+    pub offsets_retention_check_interval: Duration,
+    /// `group.initial.rebalance.delay.ms`: how long an empty classic group waits for more members.
+    pub group_initial_rebalance_delay: Duration,
+    /// `group.min.session.timeout.ms`.
+    pub group_min_session_timeout: Duration,
+    /// `group.max.session.timeout.ms`.
+    pub group_max_session_timeout: Duration,
+    /// `group.consumer.session.timeout.ms`, of members of KIP-848 groups.
+    pub group_consumer_session_timeout: Duration,
+    /// `group.consumer.heartbeat.interval.ms`, of members of KIP-848 groups.
+    pub group_consumer_heartbeat_interval: Duration,
     /// `broker.heartbeat.interval.ms`.
     pub broker_heartbeat_interval: Duration,
     /// `broker.session.timeout.ms`; the controller fences a silent broker after it.
@@ -84,6 +98,13 @@ impl Default for BrokerConfig {
             transactional_id_expiration: Duration::from_millis(604_800_000),
             remove_expired_transactional_ids_interval: Duration::from_millis(3_600_000),
             offsets_commit_timeout: Duration::from_millis(5_000),
+            offsets_retention: Duration::from_millis(604_800_000),
+            offsets_retention_check_interval: Duration::from_millis(600_000),
+            group_initial_rebalance_delay: Duration::from_millis(3_000),
+            group_min_session_timeout: Duration::from_millis(6_000),
+            group_max_session_timeout: Duration::from_millis(1_800_000),
+            group_consumer_session_timeout: Duration::from_millis(45_000),
+            group_consumer_heartbeat_interval: Duration::from_millis(5_000),
             broker_heartbeat_interval: Duration::from_millis(2_000),
             broker_session_timeout: Duration::from_millis(9_000),
             marker_retry_backoff: Duration::from_millis(5),

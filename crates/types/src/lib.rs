@@ -8,11 +8,13 @@
 
 extern crate alloc;
 
+pub mod assignor;
 pub mod config;
 pub mod defect;
 pub mod digest;
 pub mod env;
 pub mod error;
+pub mod group_log;
 pub mod ids;
 pub mod message;
 pub mod metadata;

@@ -12,11 +12,13 @@ use crate::metadata::MetadataImage;
 mod cluster;
 mod data;
 mod group;
+mod membership;
 mod transaction;
 
 pub use cluster::*;
 pub use data::*;
 pub use group::*;
+pub use membership::*;
 pub use transaction::*;
 
 macro_rules! messages {
@@ -108,6 +110,20 @@ messages! {
     OffsetCommit(OffsetCommitRequest, OffsetCommitResponse),
     /// Reads committed offsets.
     OffsetFetch(OffsetFetchRequest, OffsetFetchResponse),
+    /// Deletes committed offsets.
+    OffsetDelete(OffsetDeleteRequest, OffsetDeleteResponse),
+    /// Deletes a group.
+    DeleteGroups(DeleteGroupsRequest, DeleteGroupsResponse),
+    /// Joins a classic group.
+    JoinGroup(JoinGroupRequest, JoinGroupResponse),
+    /// Hands out, or asks for, the assignment of a classic group.
+    SyncGroup(SyncGroupRequest, SyncGroupResponse),
+    /// Keeps a member of a classic group.
+    Heartbeat(HeartbeatRequest, HeartbeatResponse),
+    /// Leaves a classic group.
+    LeaveGroup(LeaveGroupRequest, LeaveGroupResponse),
+    /// Joins, keeps or leaves a KIP-848 group.
+    ConsumerGroupHeartbeat(ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse),
     /// Reserves a block of producer ids; to the controller.
     AllocateProducerIds(AllocateProducerIdsRequest, AllocateProducerIdsResponse),
     /// Proposes a new ISR; to the controller.

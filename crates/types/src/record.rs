@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
+use crate::group_log::GroupLogRecord;
 use crate::ids::{
     CoordinatorEpoch, GroupId, LeaderEpoch, ProducerEpoch, ProducerId, Sequence, TopicPartition,
     TransactionalId, Value,
@@ -172,8 +173,10 @@ pub enum Payload {
     EmptyControl,
     /// Records of the transaction coordinator.
     TransactionLog(Arc<[TransactionLogRecord]>),
-    /// Records of the group coordinator.
+    /// Records of the group coordinator: commits.
     OffsetCommits(Arc<[OffsetCommitRecord]>),
+    /// Records of the group coordinator: everything else.
+    GroupLog(Arc<[GroupLogRecord]>),
 }
 
 /// One batch as it lies in a log (`DefaultRecordBatch`, L-REC-1).
@@ -243,6 +246,7 @@ impl RecordBatch {
             Payload::EmptyControl => 0,
             Payload::TransactionLog(records) => records.len(),
             Payload::OffsetCommits(records) => records.len(),
+            Payload::GroupLog(records) => records.len(),
         };
         i32::try_from(count).unwrap_or(i32::MAX)
     }
@@ -276,6 +280,7 @@ impl RecordBatch {
             Payload::EmptyControl => 0,
             Payload::TransactionLog(records) => wire_estimate(records.len(), 100),
             Payload::OffsetCommits(records) => wire_estimate(records.len(), 70),
+            Payload::GroupLog(records) => wire_estimate(records.len(), 100),
         };
         BATCH_OVERHEAD + body
     }

@@ -72,11 +72,11 @@ impl Words<'_> {
                 format!("v{} {id} {of} group \"{group}\" {offsets}", r.version)
             }
             Request::DescribeTransactions(r) => self.id(r.transactional_id),
-            _ => self.cluster_request(request),
+            _ => self.membership_request(request),
         }
     }
 
-    fn cluster_request(self, request: &Request) -> String {
+    pub(super) fn cluster_request(self, request: &Request) -> String {
         match request {
             Request::AllocateProducerIds(r) => format!("broker {}", r.broker),
             Request::AlterPartition(r) => {

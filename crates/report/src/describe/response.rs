@@ -72,11 +72,11 @@ impl Words<'_> {
             Response::ListTransactions(r) => {
                 format!("{} {} transactions", r.error.name(), r.transactions.len())
             }
-            _ => self.cluster_response(response),
+            _ => self.membership_response(response),
         }
     }
 
-    fn cluster_response(self, response: &Response) -> String {
+    pub(super) fn cluster_response(self, response: &Response) -> String {
         match response {
             Response::AllocateProducerIds(r) => {
                 format!("{} {} from {}", r.error.name(), r.producer_id_len, r.producer_id_start)

@@ -8,8 +8,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use eosim_types::group_log::GroupLogKey;
 use eosim_types::record::{AbortedTxn, Payload, RecordBatch, TransactionResult};
-use eosim_types::{Env, GroupId, ProducerEpoch, ProducerId, TopicPartition, TransactionalId, rule};
+use eosim_types::{Env, ProducerEpoch, ProducerId, TransactionalId, rule};
 
 use super::UnifiedLog;
 use super::log_segment::StoredBatch;
@@ -19,7 +20,7 @@ use super::log_segment::StoredBatch;
 enum RecordKey {
     Record(u32),
     Transaction(TransactionalId),
-    GroupOffset(GroupId, TopicPartition),
+    Group(GroupLogKey),
 }
 
 /// What becomes of a batch.
@@ -250,10 +251,12 @@ fn keys(payload: &Payload) -> Vec<Option<RecordKey>> {
             .iter()
             .map(|record| Some(RecordKey::Transaction(record.transactional_id)))
             .collect(),
-        Payload::OffsetCommits(records) => records
-            .iter()
-            .map(|record| Some(RecordKey::GroupOffset(record.group, record.partition)))
-            .collect(),
+        Payload::OffsetCommits(records) => {
+            records.iter().map(|record| Some(RecordKey::Group(record.key()))).collect()
+        }
+        Payload::GroupLog(records) => {
+            records.iter().map(|record| Some(RecordKey::Group(record.key()))).collect()
+        }
         Payload::Control(_) | Payload::EmptyControl => Vec::new(),
     }
 }
@@ -263,6 +266,7 @@ fn emptied(payload: &Payload) -> Payload {
         Payload::Records(_) => Payload::Records(Arc::from([])),
         Payload::TransactionLog(_) => Payload::TransactionLog(Arc::from([])),
         Payload::OffsetCommits(_) => Payload::OffsetCommits(Arc::from([])),
+        Payload::GroupLog(_) => Payload::GroupLog(Arc::from([])),
         Payload::Control(_) | Payload::EmptyControl => Payload::EmptyControl,
     }
 }
