@@ -1,14 +1,38 @@
 //! Every Rust file belongs to a crate: it is a root, or some `mod` names it.
 
-use std::collections::BTreeSet;
-
 use crate::source::Source;
 
-/// Files that no `mod` names.
+/// Files that the module above them does not name, with `mod` or in a list of modules.
 pub(crate) fn check(sources: &[Source]) -> Vec<String> {
-    let named: BTreeSet<String> = sources.iter().flat_map(modules).collect();
-    let dead = |source: &&Source| !is_root(&source.path) && !named.contains(&source.path);
-    sources.iter().filter(dead).map(|s| format!("{}: no `mod` names it", s.path)).collect()
+    let alive = |source: &&Source| is_root(&source.path) || parents(&source.path, sources);
+    let dead = sources.iter().filter(|source| !alive(source));
+    dead.map(|source| format!("{}: the module above does not name it", source.path)).collect()
+}
+
+/// Does a file that may declare the module of `path` do so?
+fn parents(path: &str, sources: &[Source]) -> bool {
+    let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let (folder, name) = match file {
+        "mod.rs" => folder.rsplit_once('/').unwrap_or(("", folder)),
+        _ => (folder, file.trim_end_matches(".rs")),
+    };
+    let candidates = ["lib.rs", "main.rs", "mod.rs"].map(|root| format!("{folder}/{root}"));
+    let declares = |source: &&Source| {
+        let above = source.path == format!("{folder}.rs") || candidates.contains(&source.path);
+        above || (is_root(&source.path) && source.path.starts_with(&format!("{folder}/")))
+    };
+    sources.iter().filter(declares).any(|source| names(source, name))
+}
+
+/// Is there a line that is nothing but the module's name, with or without `mod`?
+fn names(source: &Source, name: &str) -> bool {
+    source.text.lines().any(|line| {
+        let line = line.trim().trim_end_matches([',', ';']);
+        let line = line.rsplit_once("mod ").map_or(line, |(before, name)| {
+            if before.is_empty() || before.starts_with("pub") { name } else { line }
+        });
+        line == name
+    })
 }
 
 fn is_root(path: &str) -> bool {
@@ -17,21 +41,4 @@ fn is_root(path: &str) -> bool {
     let folder = parts.next().unwrap_or_default();
     matches!(file, "lib.rs" | "main.rs" | "build.rs")
         || matches!(folder, "tests" | "benches" | "examples" | "bin" | "fuzz_targets")
-}
-
-/// Paths of the modules that `source` declares.
-fn modules(source: &Source) -> Vec<String> {
-    let (folder, file) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
-    let stem = file.trim_end_matches(".rs");
-    let own = if is_root(&source.path) || stem == "mod" {
-        folder.to_string()
-    } else {
-        format!("{folder}/{stem}")
-    };
-    let declared = source.text.lines().filter_map(|line| {
-        let line = line.trim();
-        let name = line.strip_suffix(';')?.rsplit_once("mod ")?;
-        (name.0.is_empty() || name.0.starts_with("pub")).then_some(name.1)
-    });
-    declared.flat_map(|m| [format!("{own}/{m}.rs"), format!("{own}/{m}/mod.rs")]).collect()
 }

@@ -246,7 +246,7 @@ impl ProducerStateManager {
     }
 
     /// Prepares a rebuild up to `log_end_offset`: deletes the snapshots that do not fit, and where
-    /// the state reflects another end, begins anew from the newest snapshot left (L-SNP-3b).
+    /// the state reflects another end, begins anew from the newest snapshot left (L-SNP-3 (b)).
     pub fn truncate_and_reload(
         &mut self,
         env: &mut Env<'_>,
