@@ -34,6 +34,11 @@ impl Failure {
         Self { exit: ExitCode::Usage, message: message.to_string() }
     }
 
+    /// The folder that the user gave with `--out` cannot be written.
+    fn unwritable(error: &StoreError) -> Self {
+        Self::usage(format!("--out: {error}; expected a folder that can be written"))
+    }
+
     /// How the process ends.
     #[must_use]
     pub const fn exit(&self) -> ExitCode {

@@ -27,8 +27,11 @@ impl Model {
     /// If a replacement cannot be read, or there is no such defect.
     pub fn of(args: &ModelArgs) -> Result<Self, InputError> {
         let overrides = args.sets.iter().map(|set| {
-            let expected = |expected| InputError::new("--set", "", quoted(set), expected);
-            set.parse::<Override>().map_err(expected)
+            let refused = |why: String| {
+                let expected = why.strip_prefix("expected ").unwrap_or(&why).to_string();
+                InputError::new("--set", "", quoted(set), expected)
+            };
+            set.parse::<Override>().map_err(refused)
         });
         let released = if args.as_released { DefectSet::as_released() } else { DefectSet::NONE };
         let defects = args.defects.iter().try_fold(released, |set, name| {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use eosim_checker::Verdict;
+use eosim_checker::{Anomaly, Verdict};
 use eosim_scenario::ScenarioFile;
 use eosim_types::defect::DefectClass;
 use eosim_types::{Defect, DefectSet};
@@ -62,7 +62,7 @@ pub fn run(
     let aimed_hit = search(&aimed);
     let random_hit = search(library);
     let hit = random_hit.as_ref().or(aimed_hit.as_ref());
-    let invariant = hit.map(|(_, failure)| invariant(failure));
+    let invariant = hit.map(|(_, failure)| invariant(defect, failure));
     let example = hit.map(|(_, failure)| (failure.scenario_name.clone(), failure.seed));
     let is_named = |name: &&str| defect.invariants().contains(name);
     Caught {
@@ -75,9 +75,14 @@ pub fn run(
     }
 }
 
-fn invariant(failure: &Failure) -> &'static str {
+/// What broke: of several the first that the defect's entry names, or else the first.
+fn invariant(defect: Defect, failure: &Failure) -> &'static str {
     match &failure.verdict {
-        Verdict::Safety(anomalies) => anomalies.first().map_or("safety", |a| a.invariant),
+        Verdict::Safety(anomalies) => {
+            let is_named = |a: &&Anomaly| defect.invariants().contains(&a.invariant);
+            let first = anomalies.iter().find(is_named).or(anomalies.first());
+            first.map_or("safety", |anomaly| anomaly.invariant)
+        }
         Verdict::Liveness(_) => "stuck",
         Verdict::Sound | Verdict::Inconclusive(_) => "inconclusive",
     }

@@ -46,7 +46,7 @@ pub(super) fn run(args: &DefectsArgs, how: &OutputArgs) -> Result<ExitCode, Fail
         return Ok(ExitCode::Nothing);
     }
     let folder = artefacts::folder(&args.out, &library, "defects", Value::Null);
-    let folder = folder.map_err(Failure::usage)?;
+    let folder = folder.map_err(|error| Failure::unwritable(&error))?;
     let all = if named.is_empty() { measured().collect() } else { named };
     let stop = interrupt::watch();
     let mut rows = Vec::new();
@@ -92,8 +92,12 @@ fn replays(
     let place = folder.path().join(place);
     let kept = read(&place.join(artefacts::CHOICES), &input::invariant_names())?;
     let replayed = kept.replay(DESCRIBE);
+    let broken = match &observed.result.verdict {
+        Verdict::Safety(anomalies) => anomalies.iter().map(|anomaly| anomaly.invariant).collect(),
+        other => vec![word(other)],
+    };
     let is_same = differences(&kept, &replayed).is_empty()
-        && caught.invariant == Some(word(&observed.result.verdict));
+        && caught.invariant.is_some_and(|invariant| broken.contains(&invariant));
     Ok(is_same.then(|| place.display().to_string()))
 }
 

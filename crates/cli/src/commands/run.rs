@@ -18,7 +18,7 @@ pub(super) fn run(args: &RunArgs, how: &OutputArgs) -> Result<ExitCode, Failure>
     let model = Model::of(&args.model)?;
     let scenario = [input::scenario(&args.scenario, &model)?];
     let folder = artefacts::folder(&args.out, &scenario, "run", json!({"seed": args.seed.0}));
-    let folder = folder.map_err(Failure::usage)?;
+    let folder = folder.map_err(|error| Failure::unwritable(&error))?;
     let (recording, observed) = record(&scenario[0], args.seed.0, model.defects, DESCRIBE);
     let run = &observed.result;
     artefacts::keep(&folder, "", &recording, &observed)?;

@@ -18,8 +18,8 @@ use crate::{artefacts, interrupt, output, results};
 
 use watcher::Watcher;
 
-/// Seeds of each scenario in the `quick` profile.
-const QUICK: u64 = 7_000;
+/// Seeds of the `quick` profile, shared among the scenarios.
+const QUICK: u64 = 54_000;
 
 /// Which seeds, how long.
 struct Extent {
@@ -29,7 +29,7 @@ struct Extent {
 }
 
 impl Extent {
-    fn of(args: &SweepArgs) -> Self {
+    fn of(args: &SweepArgs, scenarios: usize) -> Self {
         let seeds = |first_seed, count| Self { first_seed, count, time: None };
         if let Some(range) = args.seeds {
             return seeds(range.first, Some(range.end - range.first));
@@ -37,20 +37,21 @@ impl Extent {
         if let Some(time) = args.time {
             return Self { time: Some(time.0), ..seeds(0, None) };
         }
-        let of_profile = match args.profile {
-            Profile::Quick => Some(QUICK),
-            Profile::Ci => Some(5 * QUICK),
-            Profile::Nightly => Some(400 * QUICK),
+        let times_quick = match args.profile {
+            Profile::Quick => Some(1),
+            Profile::Ci => Some(5),
+            Profile::Nightly => Some(400),
             Profile::Soak => None,
         };
-        seeds(0, args.count.or(of_profile))
+        let share = |times: u64| (times * QUICK).div_ceil(scenarios.max(1) as u64);
+        seeds(0, args.count.or(times_quick.map(share)))
     }
 }
 
 pub(super) fn run(args: &SweepArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
     let model = Model::of(&args.model)?;
     let scenarios = selected(args, input::scenarios(&args.scenarios, &model)?)?;
-    let extent = Extent::of(args);
+    let extent = Extent::of(args, scenarios.len());
     let partition = args.partition.unwrap_or(Partition::WHOLE);
     let sweep = Sweep {
         scenarios: &scenarios,
@@ -67,7 +68,8 @@ pub(super) fn run(args: &SweepArgs, how: &OutputArgs) -> Result<ExitCode, Failur
         output::print_error("nothing selected: no scenario, or no seed of any");
         return Ok(ExitCode::Nothing);
     }
-    let (folder, lines) = begin(args, &scenarios, partition).map_err(Failure::usage)?;
+    let (folder, lines) =
+        begin(args, &scenarios, partition).map_err(|error| Failure::unwritable(&error))?;
     let stop = interrupt::watch();
     let mut watcher = Watcher::new(&sweep, lines, how, stop);
     let mut summary = sweep.run(stop, &mut watcher);

@@ -1,0 +1,227 @@
+//! Runs that are kept, replayed, compared.
+
+mod support;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use support::{Ended, Folder, library};
+
+const DEFECT: &str = "leader.marker.accept_equal_epoch";
+
+/// A sweep with a defect on, until it is caught.
+fn caught(folder: &Folder) -> Ended {
+    let scenarios = library("zombie-fencing.json");
+    let words = ["sweep", &scenarios, "--defect", DEFECT, "--count", "3000", "--max-fail", "1"];
+    folder.ends(&words, 10)
+}
+
+/// The path of the only failing seed's folder.
+fn failure(folder: &Folder) -> PathBuf {
+    let seeds = folder.list("sim-runs/latest/failures");
+    assert_eq!(seeds.len(), 1, "{seeds:?}");
+    PathBuf::from("sim-runs/latest/failures").join(&seeds[0])
+}
+
+#[test]
+fn a_failure_ends_with_a_command_that_replays_it() {
+    let folder = Folder::new();
+    let ended = caught(&folder);
+    let line = ended.out.lines().find_map(|line| line.trim().strip_prefix("reproduce: eosim "));
+    let command: Vec<&str> = line.expect("a command to paste").split(' ').collect();
+    let replayed = folder.ends(&command, 10);
+    assert!(replayed.out.contains("VIOLATION"), "{}", replayed.out);
+    assert!(replayed.err.contains("replayed as recorded"), "{}", replayed.err);
+    folder.ends(&[&command[..], &["--expect-recorded"]].concat(), 10);
+    folder.ends(&["replay", "latest"], 10);
+    let seed = failure(&folder);
+    let seed = seed.display();
+    for (name, begins) in [
+        ("choices.json", "{\"format\":1"),
+        ("transcript.txt", "# step"),
+        ("history.jsonl", "{\"actors\""),
+        ("dump.txt", "CoordinatorId"),
+        ("verdict.json", "{\n"),
+        ("plan.json", "{\n"),
+    ] {
+        let text = folder.read(&format!("{seed}/{name}"));
+        assert!(text.starts_with(begins), "{name}: {}", &text[..20]);
+    }
+    for form in ["transcript", "dump-log", "txn-log", "transactions"] {
+        let shown = folder.ends(&["show", &seed.to_string(), "--as", form], 0);
+        assert!(!shown.out.is_empty(), "{form}");
+    }
+}
+
+/// Replaces text in the recording of a failure.
+fn change(folder: &Folder, from: &str, to: &str) -> String {
+    let path = failure(folder).join("choices.json").display().to_string();
+    let text = folder.read(&path);
+    assert!(text.contains(from), "{from}");
+    folder.write(&path, &text.replacen(from, to, 1));
+    path
+}
+
+#[test]
+fn a_recording_of_another_model_is_refused() {
+    let folder = Folder::new();
+    caught(&folder);
+    let path = change(&folder, "\"model\":", "\"model\":7");
+    let refused = folder.ends(&["replay", &path], 14);
+    assert!(refused.err.contains("the recording is of another model"), "{}", refused.err);
+    folder.ends(&["show", &path], 14);
+    folder.ends(&["replay", &path, "--force"], 10);
+}
+
+#[test]
+fn a_replay_stops_where_it_leaves_its_recording() {
+    let folder = Folder::new();
+    caught(&folder);
+    let path = change(&folder, "\"choices\":[[", "\"choices\":[[0,0,1000,0],[");
+    let left = folder.ends(&["replay", &path], 14);
+    assert!(left.err.contains("not as recorded: choice 0"), "{}", left.err);
+    assert_eq!(left.out, "");
+    let forced = folder.eosim(&["replay", &path, "--force"]);
+    assert!(forced.err.contains("not as recorded: choice 0"), "{}", forced.err);
+    assert_ne!(forced.code, Some(14));
+}
+
+#[test]
+fn a_replay_that_ends_otherwise_is_told() {
+    let folder = Folder::new();
+    caught(&folder);
+    let path = change(&folder, "\"digest\":\"", "\"digest\":\"x");
+    let differs = folder.ends(&["replay", &path, "--expect-recorded"], 2);
+    assert!(differs.err.contains("16 hexadecimal digits"), "{}", differs.err);
+    let text = folder.read(&path).replacen("\"digest\":\"x", "\"digest\":\"", 1);
+    folder.write(&path, &text.replacen("\"steps\":", "\"steps\":1", 1));
+    let differs = folder.ends(&["replay", &path, "--expect-recorded"], 14);
+    assert!(differs.err.contains("not as recorded: steps: recorded 1"), "{}", differs.err);
+}
+
+#[test]
+fn the_summary_does_not_depend_on_jobs() {
+    let folder = Folder::new();
+    let scenarios = library("");
+    for jobs in ["1", "2", "5"] {
+        let words = ["sweep", &scenarios, "--count", "5", "--jobs", jobs, "--out", jobs];
+        folder.ends(&words, 0);
+    }
+    let one = folder.read("1/latest/summary.jsonl");
+    assert_eq!(one.lines().count() % 5, 0);
+    for jobs in ["2", "5"] {
+        assert_eq!(one, folder.read(&format!("{jobs}/latest/summary.jsonl")));
+    }
+}
+
+#[test]
+fn a_seed_is_the_same_alone_and_in_a_sweep_and_in_shares() {
+    let folder = Folder::new();
+    let lost = library("lost-responses.json");
+    folder.ends(&["sweep", &lost, "--seeds", "3..7", "--verify-every", "1"], 0);
+    let all = folder.read("sim-runs/latest/summary.jsonl");
+    let mut alone = String::new();
+    for seed in ["3", "4", "5", "6"] {
+        folder.ends(&["run", &lost, "--seed", seed, "--out", "alone"], 0);
+        alone += &folder.read("alone/latest/summary.jsonl");
+    }
+    assert_eq!(all, alone);
+    for share in ["1/2", "2/2"] {
+        folder.ends(&["sweep", &lost, "--seeds", "3..7", "--partition", share], 0);
+        let lines = folder.read("sim-runs/latest/summary.jsonl");
+        assert_eq!(lines.lines().count(), 2);
+        assert!(lines.lines().all(|line| all.contains(line)), "{lines}");
+    }
+    let printed = folder.ends(&["sweep", &lost, "--seeds", "3..7", "--format", "jsonl"], 0);
+    assert_eq!(printed.out, all);
+}
+
+#[test]
+fn expectations_and_requirements_decide_the_exit_code() {
+    let folder = Folder::new();
+    let text = fs::read_to_string(library("zombie-fencing.json")).expect("reads");
+    let expects = text.replacen(
+        "\"expect\": \"sound\"",
+        r#""expect": {"violation": ["torn-transaction", "aborted-read", "committed-lost", "early-read"]}"#,
+        1,
+    );
+    let expects = expects.replacen("\"name\": \"zombie-fencing\"", "\"name\": \"expects\"", 1);
+    folder.write("expects.json", &expects);
+    let count = ["--count", "300"];
+    let sweep = |more: &[&str], code| {
+        folder.ends(&[&["sweep", "expects.json"], &count[..], more].concat(), code)
+    };
+    assert!(sweep(&[], 13).out.contains("NO VIOLATION"));
+    assert!(sweep(&["--defect", DEFECT], 0).out.contains("violation, as expected"));
+    folder.ends(&["run", "expects.json"], 13);
+    let stall = library("gc-stall.json");
+    let never = ["sweep", &stall, "--count", "5", "--set", "faults.gc_pause.rate=0/1"];
+    let vacuous = folder.ends(&never, 12);
+    assert!(vacuous.out.contains("required, but never effective: gc_pause"), "{}", vacuous.out);
+}
+
+#[test]
+fn verify_compares_two_runs() {
+    let folder = Folder::new();
+    let ended = folder.ends(&["verify", &library("mixed.json"), "--seed", "0x2a"], 0);
+    assert!(ended.out.starts_with("deterministic   scenario=mixed seed=42"), "{}", ended.out);
+    assert_eq!(folder.list("."), Vec::<String>::new());
+}
+
+#[test]
+fn a_plan_is_printed_and_kept() {
+    let folder = Folder::new();
+    let words = ["run", &library("mixed.json"), "--seed", "9", "--print-plan"];
+    let printed = folder.ends(&words, 0).out;
+    let plan = folder.read("sim-runs/latest/plan.json");
+    assert!(printed.starts_with(&plan), "{printed}");
+    folder.write("plan.json", &plan);
+    folder.ends(&["run", "plan.json", "--seed", "1"], 0);
+}
+
+#[test]
+fn a_defect_is_caught_and_replays() {
+    let folder = Folder::new();
+    let words = ["defects", "--run", DEFECT, "--scenarios", &library(""), "--format", "json"];
+    let json: serde_json::Value = serde_json::from_str(&folder.ends(&words, 0).out).expect("JSON");
+    let row = &json["defects"][0];
+    assert_eq!((&row["name"], &row["caught"]), (&DEFECT.into(), &true.into()), "{json}");
+    assert_eq!(row["replays"], true, "{json}");
+    let few = ["defects", "--run", DEFECT, "--seeds-max", "1", "--scenarios", &library("")];
+    assert!(folder.ends(&few, 13).out.contains("SURVIVED"));
+}
+
+#[test]
+fn interrupted_sweeps_keep_what_is_finished() {
+    let folder = Folder::new();
+    let words = ["sweep", &library("mixed.json"), "--profile", "soak", "--format", "jsonl"];
+    let mut sweep = folder.command(&words);
+    let mut sweep = sweep.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
+    let started = std::time::Instant::now();
+    while folder.list("sim-runs").is_empty() && started.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let kill = Command::new("kill").args(["-INT", &sweep.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success());
+    assert_eq!(sweep.wait().expect("ends").code(), Some(130));
+    let lines = folder.read("sim-runs/latest/summary.jsonl");
+    assert!(lines.ends_with("}\n"), "{lines}");
+    for line in lines.lines() {
+        serde_json::from_str::<serde_json::Value>(line).expect("a whole line");
+    }
+    let run = folder.list("sim-runs").into_iter().find(|name| name != "latest").expect("a run");
+    let files = folder.list(&format!("sim-runs/{run}"));
+    assert_eq!(files, ["coverage.json", "manifest.json", "summary.jsonl"]);
+}
+
+#[test]
+fn a_closed_pipe_ends_nothing_badly() {
+    let folder = Folder::new();
+    let mut list = folder.command(&["list", "rules"]);
+    let mut child = list.stdout(Stdio::piped()).spawn().expect("starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+}
