@@ -4,14 +4,17 @@
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use eosim_types::metadata::MetadataImage;
-use eosim_types::{BrokerId, Duration, Instant, LeaderEpoch, TopicPartition};
+use eosim_types::{BrokerId, Duration, Instant, LeaderEpoch, Topic, TopicPartition};
 
 /// The newest image seen and when to ask for the next.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Metadata {
     image: Option<Arc<MetadataImage>>,
+    /// Every partition of the image, in the order in which the real client's hash map holds them.
+    walk: Vec<TopicPartition>,
     /// Leaders told by the answers of other requests, newer than the image's.
     told_leaders: BTreeMap<TopicPartition, (BrokerId, LeaderEpoch)>,
     update_requested: bool,
@@ -26,6 +29,7 @@ impl Metadata {
     pub(crate) const fn new(refresh_backoff: Duration) -> Self {
         Self {
             image: None,
+            walk: Vec::new(),
             told_leaders: BTreeMap::new(),
             update_requested: true,
             in_flight: false,
@@ -70,8 +74,18 @@ impl Metadata {
         self.update_requested = false;
         self.last_refresh = Some(now);
         if self.image.as_ref().is_none_or(|known| image.version >= known.version) {
+            self.walk = hash_map_order(&image);
             self.image = Some(image);
         }
+    }
+
+    /// The partitions that `node` leads, in the order in which they are walked (P-ACC-3).
+    pub(crate) fn partitions_for_node(
+        &self,
+        node: BrokerId,
+    ) -> impl Iterator<Item = TopicPartition> + '_ {
+        let leads = move |tp: &TopicPartition| self.leader(*tp).is_some_and(|(at, _)| at == node);
+        self.walk.iter().copied().filter(leads)
     }
 
     /// How many images have come.
@@ -102,6 +116,49 @@ impl Metadata {
     pub(crate) fn leader_told(&mut self, partition: TopicPartition, told: (BrokerId, LeaderEpoch)) {
         if self.leader(partition).is_some_and(|(_, known)| told.1 > known) {
             self.told_leaders.insert(partition, told);
+        }
+    }
+}
+
+/// P-ACC-3, P-MOD-3: the partitions of users' topics as a Java hash map of the least size that
+/// holds them yields them, with the topic's number in place of the hash of its name.
+fn hash_map_order(image: &MetadataImage) -> Vec<TopicPartition> {
+    let users = image.partitions.keys().copied().filter(|tp| !tp.topic.is_internal());
+    let mut partitions: Vec<_> = users.collect();
+    let count = partitions.len();
+    let size = count.next_power_of_two();
+    let size = if count * 4 > size * 3 { size * 2 } else { size };
+    let mask = i32::try_from(size).unwrap_or(i32::MAX) - 1;
+    partitions.sort_by_key(|tp| {
+        let topic = i32::from(tp.topic.0 - Topic::FIRST_USER.0);
+        tp.partition.wrapping_add(31).wrapping_mul(31).wrapping_add(topic) & mask
+    });
+    partitions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eosim_types::metadata::PartitionMetadata;
+
+    #[test]
+    fn partitions_are_walked_in_the_order_of_a_hash_map_p_acc_3() {
+        let partition = PartitionMetadata {
+            replicas: Vec::new(),
+            isr: Vec::new(),
+            elr: Vec::new(),
+            leader: None,
+            leader_epoch: LeaderEpoch(0),
+            partition_epoch: 0,
+        };
+        for (count, expected) in [(1, &[0][..]), (3, &[1, 0, 2]), (5, &[1, 0, 4, 3, 2])] {
+            let all = (0..count).map(|n| TopicPartition::new(Topic::FIRST_USER, n));
+            let image = MetadataImage {
+                partitions: all.map(|tp| (tp, partition.clone())).collect(),
+                ..MetadataImage::default()
+            };
+            let order: Vec<_> = hash_map_order(&image).iter().map(|tp| tp.partition).collect();
+            assert_eq!(order, expected);
         }
     }
 }

@@ -62,6 +62,8 @@ pub(crate) struct NetworkClient<R> {
     next_node: usize,
     /// What the network brought and no poll has looked at; `None` is a broken connection.
     arrivals: VecDeque<(Correlation, Option<Response>)>,
+    /// Connections that broke while nothing was unanswered on them.
+    closed_idle: Vec<BrokerId>,
     request_timeout: Duration,
     reconnect_backoff: Duration,
 }
@@ -80,6 +82,7 @@ impl<R> NetworkClient<R> {
             next_correlation: 0,
             next_node: 0,
             arrivals: VecDeque::new(),
+            closed_idle: Vec::new(),
             request_timeout,
             reconnect_backoff,
         }
@@ -176,14 +179,22 @@ impl<R> NetworkClient<R> {
         }
     }
 
+    /// A node closed a connection on which nothing is unanswered.
+    pub(crate) fn closed_idle(&mut self, broker: BrokerId) {
+        self.closed_idle.push(broker);
+    }
+
     /// Is there something that no poll has looked at?
     pub(crate) fn has_arrivals(&self) -> bool {
-        !self.arrivals.is_empty()
+        !self.arrivals.is_empty() || !self.closed_idle.is_empty()
     }
 
     /// Ends a poll: appends to `done` what arrived, at most one answer per connection (P-SND-14),
     /// and what timed out (P-SND-8).
     pub(crate) fn poll(&mut self, now: Instant, done: &mut Vec<Completed<R>>, out: &mut ClientOut) {
+        for broker in core::mem::take(&mut self.closed_idle) {
+            self.connection_mut(broker).broken_at = Some(now);
+        }
         self.take_arrivals(now, done);
         self.close_timed_out(now, done, out);
     }

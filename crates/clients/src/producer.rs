@@ -179,6 +179,12 @@ impl Producer {
         self.sender.client.arrived(correlation, response);
     }
 
+    /// `broker` closed a connection on which nothing was unanswered.
+    pub fn disconnected(&mut self, broker: BrokerId) {
+        self.sender.client.closed_idle(broker);
+        self.sender.metadata.request_update();
+    }
+
     /// A connection was made, and its ApiVersions answer told this: what the brokers speak, and
     /// `transaction.version` in the finalized features of `features_epoch` (P-TV-1).
     pub fn connected(

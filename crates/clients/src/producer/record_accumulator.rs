@@ -159,7 +159,8 @@ impl RecordAccumulator {
         let mut size = 0;
         for partition in self.walk(node, metadata) {
             self.drain_index.insert(node, partition);
-            let Some(&head) = self.deques[&partition].front() else { continue };
+            let deque = self.deques.get(&partition);
+            let Some(&head) = deque.and_then(VecDeque::front) else { continue };
             if self.muted.contains(&partition) || self.batches[head].is_backing_off(env.now) {
                 continue;
             }
@@ -185,13 +186,10 @@ impl RecordAccumulator {
     /// The partitions that `node` leads, once round, from the one after the last walk's end; after
     /// a walk that stopped, from the partition that stopped it.
     fn walk(&self, node: BrokerId, metadata: &Metadata) -> Vec<TopicPartition> {
-        let leads = |tp: &TopicPartition| metadata.leader(*tp).is_some_and(|(at, _)| at == node);
-        let mut partitions: Vec<_> = self.deques.keys().copied().filter(leads).collect();
-        if let Some(last) = self.drain_index.get(&node) {
-            let start = partitions.partition_point(|partition| partition < last);
-            let count = partitions.len();
-            partitions.rotate_left(start.min(count));
-        }
+        let mut partitions: Vec<_> = metadata.partitions_for_node(node).collect();
+        let last = self.drain_index.get(&node);
+        let start = partitions.iter().position(|partition| Some(partition) == last);
+        partitions.rotate_left(start.unwrap_or(0));
         partitions
     }
 

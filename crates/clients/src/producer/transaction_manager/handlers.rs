@@ -213,8 +213,9 @@ impl TransactionManager {
         match reaction(api, error) {
             Reaction::Reenqueue => self.retry(handler),
             Reaction::LookupCoordinator => {
-                let of = self.needs_coordinator(&handler).expect("a coordinator refused it");
-                self.lookup_coordinator(of);
+                if let Some(of) = self.needs_coordinator(&handler) {
+                    self.lookup_coordinator(of);
+                }
                 self.retry(handler);
             }
             Reaction::Abortable => self.abortable_error(&handler, exception),
