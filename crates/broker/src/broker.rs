@@ -197,6 +197,7 @@ impl Broker {
             }
         }
         coordinator.on_metadata(&mut io);
+        parts.group_coordinator.on_metadata(&mut io, parts.replica_manager, &before);
         parts.lifecycle.metadata_applied(&mut io);
         for (token, request) in core::mem::take(&mut self.process.backlog) {
             self.on_request(cx, out, token, request);

@@ -3,12 +3,14 @@
 //! Kafka counterpart: `GroupCoordinatorService` over `CoordinatorPartitionWriter` and
 //! `CoordinatorLoaderImpl`.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use eosim_actor::RequestToken;
-use eosim_group_coordinator::{Action, Cx, GroupCoordinator, GroupTimer, PreparedCommit, ReplyTo};
+use eosim_group_coordinator::{Action, Cx, GroupCoordinator, PreparedWrite, ReplyTo};
 use eosim_storage::{AppendOrigin, VerificationGuard};
 use eosim_types::message::{Message, Request, TxnOffsetCommitRequest, TxnOffsetCommitResponse};
+use eosim_types::metadata::MetadataImage;
 use eosim_types::record::RecordBatch;
 use eosim_types::{LeaderEpoch, Topic, TopicPartition};
 
@@ -68,13 +70,35 @@ impl GroupCoordinatorBridge {
         coordinator.on_high_watermark(&mut cx, partition, high_watermark);
     }
 
-    /// The oldest commit has waited too long.
-    pub(crate) fn on_timer(&mut self, io: &mut Io<'_>) {
-        let (coordinator, mut cx) = self.parts(io);
-        coordinator.on_timer(&mut cx, GroupTimer::CommitTimeout);
+    /// A deadline of some group or commit has passed.
+    pub(crate) fn on_timer(&mut self, io: &mut Io<'_>, replicas: &mut ReplicaManager) {
+        loop {
+            let (coordinator, mut cx) = self.parts(io);
+            let Some(prepared) = coordinator.on_timer(&mut cx) else { return };
+            self.append(io, replicas, prepared, VerificationGuard::SENTINEL);
+        }
     }
 
-    /// A request about offsets.
+    /// Partitions that `before` had are gone (G-INT-6).
+    pub(crate) fn on_metadata(
+        &mut self,
+        io: &mut Io<'_>,
+        replicas: &mut ReplicaManager,
+        before: &MetadataImage,
+    ) {
+        let after = io.image.clone();
+        let is_gone = |tp: &&TopicPartition| !after.partitions.contains_key(*tp);
+        let gone: BTreeSet<_> = before.partitions.keys().filter(is_gone).copied().collect();
+        if gone.is_empty() {
+            return;
+        }
+        let (coordinator, mut cx) = self.parts(io);
+        for prepared in coordinator.on_partitions_deleted(&mut cx, &gone) {
+            self.append(io, replicas, prepared, VerificationGuard::SENTINEL);
+        }
+    }
+
+    /// A request about groups or offsets.
     pub(crate) fn handle_request(
         &mut self,
         io: &mut Io<'_>,
@@ -82,20 +106,11 @@ impl GroupCoordinatorBridge {
         token: RequestToken,
         request: Request,
     ) {
-        let to = ReplyTo(token.0);
+        if let Request::TxnOffsetCommit(request) = request {
+            return self.begin_txn_offset_commit(io, replicas, token, request);
+        }
         let (coordinator, mut cx) = self.parts(io);
-        let prepared = match request {
-            Request::TxnOffsetCommit(request) => {
-                return self.begin_txn_offset_commit(io, replicas, token, request);
-            }
-            Request::OffsetCommit(request) => {
-                coordinator.prepare_offset_commit(&mut cx, to, &request)
-            }
-            Request::OffsetFetch(request) => {
-                return coordinator.offset_fetch(&mut cx, to, &request);
-            }
-            other => panic!("{} is not about offsets", other.api().name()),
-        };
+        let prepared = dispatch(coordinator, &mut cx, ReplyTo(token.0), &request);
         if let Some(prepared) = prepared {
             self.append(io, replicas, prepared, VerificationGuard::SENTINEL);
         }
@@ -124,7 +139,7 @@ impl GroupCoordinatorBridge {
         &mut self,
         io: &mut Io<'_>,
         replicas: &mut ReplicaManager,
-        prepared: PreparedCommit,
+        prepared: PreparedWrite,
         verification_guard: VerificationGuard,
     ) {
         let tp = TopicPartition::new(Topic::CONSUMER_OFFSETS, prepared.partition);
@@ -139,7 +154,7 @@ impl GroupCoordinatorBridge {
         let appended = replicas.append_to_local_log(io, tp, prepared.batch.clone(), options);
         let appended = appended.map(|info| info.first_offset).map_err(|refused| refused.error);
         let (coordinator, mut cx) = self.parts(io);
-        coordinator.finish_commit(&mut cx, prepared, appended);
+        coordinator.finish_write(&mut cx, prepared, appended);
     }
 
     /// Goes on with what was verified or written, and carries out what was decided. True if there
@@ -186,9 +201,7 @@ impl GroupCoordinatorBridge {
             Action::Reply { to, response } => {
                 io.out.respond(RequestToken(to.0), Message::Response(response));
             }
-            Action::SetTimer { timer: GroupTimer::CommitTimeout, at } => {
-                io.wake_at(Timer::OffsetsCommit, at);
-            }
+            Action::SetTimer { at } => io.wake_at(Timer::GroupCoordinator, at),
             Action::Load { partition, leader_epoch } => {
                 let tp = TopicPartition::new(Topic::CONSUMER_OFFSETS, partition);
                 let Some(led) = replicas.partitions.get(&tp) else { return };
@@ -198,5 +211,34 @@ impl GroupCoordinatorBridge {
                 coordinator.on_loaded(&mut cx, partition, leader_epoch, batches, high_watermark);
             }
         }
+    }
+}
+
+/// What a request about groups or offsets wants written, if anything.
+fn dispatch(
+    coordinator: &mut GroupCoordinator,
+    cx: &mut Cx<'_>,
+    to: ReplyTo,
+    request: &Request,
+) -> Option<PreparedWrite> {
+    match request {
+        Request::OffsetCommit(request) => coordinator.prepare_offset_commit(cx, to, request),
+        Request::OffsetFetch(request) => {
+            coordinator.offset_fetch(cx, to, request);
+            None
+        }
+        Request::OffsetDelete(request) => coordinator.offset_delete(cx, to, request),
+        Request::DeleteGroups(request) => coordinator.delete_group(cx, to, request),
+        Request::JoinGroup(request) => coordinator.join_group(cx, to, request),
+        Request::SyncGroup(request) => coordinator.sync_group(cx, to, request),
+        Request::Heartbeat(request) => {
+            coordinator.heartbeat(cx, to, request);
+            None
+        }
+        Request::LeaveGroup(request) => coordinator.leave_group(cx, to, request),
+        Request::ConsumerGroupHeartbeat(request) => {
+            coordinator.consumer_group_heartbeat(cx, to, request)
+        }
+        other => panic!("{} is not about groups", other.api().name()),
     }
 }

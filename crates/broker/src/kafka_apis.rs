@@ -37,7 +37,16 @@ pub(crate) fn handle(
             let groups = &parts.group_coordinator.coordinator;
             replicas.handle_write_txn_markers(io, token, request, groups);
         }
-        Request::OffsetCommit(_) | Request::OffsetFetch(_) | Request::TxnOffsetCommit(_) => {
+        Request::OffsetCommit(_)
+        | Request::OffsetFetch(_)
+        | Request::TxnOffsetCommit(_)
+        | Request::OffsetDelete(_)
+        | Request::DeleteGroups(_)
+        | Request::JoinGroup(_)
+        | Request::SyncGroup(_)
+        | Request::Heartbeat(_)
+        | Request::LeaveGroup(_)
+        | Request::ConsumerGroupHeartbeat(_) => {
             parts.group_coordinator.handle_request(io, replicas, token, request);
         }
         Request::Metadata(_) => io.respond(token, MetadataResponse { image: io.image.clone() }),

@@ -146,7 +146,7 @@ impl Parts<'_> {
             Timer::RequestTimeout => self.expire_requests(io),
             Timer::AlterPartition => replicas.resend_alter_partitions(io),
             Timer::TransactionStateLoad => self.transaction_coordinator.run_loads(io, replicas),
-            Timer::OffsetsCommit => self.group_coordinator.on_timer(io),
+            Timer::GroupCoordinator => self.group_coordinator.on_timer(io, replicas),
         }
     }
 

@@ -28,8 +28,8 @@ pub(crate) enum Timer {
     AlterPartition,
     /// Loading of a `__transaction_state` partition (C-LK-4).
     TransactionStateLoad,
-    /// Offset commits that wait for replicas (L-TOC-3).
-    OffsetsCommit,
+    /// Deadlines of groups, and of commits that wait for replicas (L-TOC-3).
+    GroupCoordinator,
 }
 
 /// Number of the broker's own timers; the keys after them belong to the transaction coordinator.
@@ -44,7 +44,7 @@ const ALL: [Timer; BROKER_TIMERS as usize] = [
     Timer::RequestTimeout,
     Timer::AlterPartition,
     Timer::TransactionStateLoad,
-    Timer::OffsetsCommit,
+    Timer::GroupCoordinator,
 ];
 
 /// For when each timer is armed.

@@ -1,7 +1,10 @@
 //! How errors of the log and of the transaction coordinator reach clients of the group
 //! coordinator (`CoordinatorOperationExceptionHelper`).
 
+use alloc::vec::Vec;
+
 use eosim_types::ErrorCode;
+use eosim_types::message::Response;
 
 /// What a client of an offset commit sees of `error` (L-TOC-2, G-OFF-6).
 #[must_use]
@@ -20,6 +23,26 @@ pub const fn txn_offset_commit_error(error: ErrorCode, version: i16) -> ErrorCod
         E::CoordinatorLoadInProgress if version < 2 => E::CoordinatorNotAvailable,
         other => other,
     }
+}
+
+/// `answer`, which was ready but must not be given, as a refusal.
+///
+/// # Panics
+///
+/// If it answers a request that is not about groups.
+pub(crate) fn refused(answer: &Response, error: ErrorCode) -> Response {
+    let mut refusal = answer.clone();
+    match &mut refusal {
+        Response::OffsetFetch(r) => (r.error, r.partitions) = (error, Vec::new()),
+        Response::OffsetDelete(r) => (r.error, r.partitions) = (error, Vec::new()),
+        Response::DeleteGroups(r) => r.error = error,
+        Response::Heartbeat(r) => r.error = error,
+        Response::LeaveGroup(r) => (r.error, r.members) = (error, Vec::new()),
+        Response::JoinGroup(r) => (r.error, r.members) = (error, Vec::new()),
+        Response::ConsumerGroupHeartbeat(r) => (r.error, r.assignment) = (error, None),
+        other => panic!("{} does not wait for the log", other.api().name()),
+    }
+    refusal
 }
 
 /// What the sender of a marker sees of the group coordinator's `error` (L-WTM-5, G-MARK-1).

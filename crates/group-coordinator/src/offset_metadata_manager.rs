@@ -60,9 +60,11 @@ impl OffsetMetadataManager {
         }
     }
 
-    /// G-INT-3: the committed offset and every pending one of the key go.
+    /// G-INT-3: the committed offset and every pending one of the key go. No producer is left open
+    /// for it (G-INT-7).
     fn replay_tombstone(&mut self, env: &mut Env<'_>, key: OffsetKey) {
         rule!(env, "G-INT-3");
+        rule!(env, "G-INT-7");
         self.offsets.remove(&key);
         for producer_id in self.open.remove(&key).unwrap_or_default() {
             if let Some(own) = self.pending.get_mut(&producer_id) {
@@ -120,6 +122,25 @@ impl OffsetMetadataManager {
         let from = (group, TopicPartition::default());
         let own = self.offsets.range(from..).take_while(move |((g, _), _)| *g == group);
         own.map(|((_, partition), _)| *partition)
+    }
+
+    /// Is an offset of any partition of `group` pending in an open transaction?
+    #[must_use]
+    pub fn has_open_transactions(&self, group: GroupId) -> bool {
+        let from = (group, TopicPartition::default());
+        self.open.range(from..).next().is_some_and(|((g, _), _)| *g == group)
+    }
+
+    /// Is an offset of `partition` committed or pending?
+    #[must_use]
+    pub fn is_known(&self, group: GroupId, partition: TopicPartition) -> bool {
+        let key = (group, partition);
+        self.offsets.contains_key(&key) || self.open.contains_key(&key)
+    }
+
+    /// Every key with an offset that is committed or pending, each once, sorted.
+    pub(crate) fn keys(&self) -> BTreeSet<OffsetKey> {
+        self.offsets.keys().chain(self.open.keys()).copied().collect()
     }
 }
 

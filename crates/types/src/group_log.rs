@@ -192,6 +192,22 @@ impl OffsetCommitRecord {
 }
 
 impl GroupLogRecord {
+    /// It has no value.
+    #[must_use]
+    pub const fn is_tombstone(&self) -> bool {
+        match self {
+            Self::OffsetCommit(record) => record.offset.is_none(),
+            Self::GroupMetadata { value, .. } => value.is_none(),
+            Self::ConsumerGroupMetadata { value, .. } => value.is_none(),
+            Self::ConsumerGroupMemberMetadata { value, .. } => value.is_none(),
+            Self::ConsumerGroupTargetAssignmentMetadata { assignment_epoch, .. } => {
+                assignment_epoch.is_none()
+            }
+            Self::ConsumerGroupTargetAssignmentMember { partitions, .. } => partitions.is_none(),
+            Self::ConsumerGroupCurrentMemberAssignment { value, .. } => value.is_none(),
+        }
+    }
+
     /// The record's key.
     #[must_use]
     pub const fn key(&self) -> GroupLogKey {
