@@ -43,7 +43,7 @@ fn sorted_difference(place: &str, recorded: &Value, mut model: Value) -> Option<
 }
 
 /// The first difference between `recorded` and `model`, looked at `place`.
-fn first_difference(place: &str, recorded: &Value, model: &Value) -> Option<Difference> {
+pub(crate) fn first_difference(place: &str, recorded: &Value, model: &Value) -> Option<Difference> {
     match (recorded, model) {
         (Value::Object(a), Value::Object(b)) => {
             let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();

@@ -102,14 +102,11 @@ impl<'a> Player<'a> {
             self.settle();
         }
         if describe {
-            let state = self.cluster_state();
-            answer = match answer {
-                Value::Object(mut answer) => {
-                    answer.extend(state.as_object().cloned().unwrap_or_default());
-                    Value::Object(answer)
-                }
-                _ => state,
-            };
+            let mut state = self.cluster_state();
+            if let Some(error) = answer.get_mut("error") {
+                state["error"] = error.take();
+            }
+            answer = state;
         }
         Ok(answer)
     }
@@ -135,7 +132,7 @@ impl<'a> Player<'a> {
                 }
                 let once = step.to.is_some() || !step.settle;
                 let fate = self.call(target, &request, &retry, once);
-                self.bound(&request, bind, fate)
+                self.bound(&request, bind, &fate)
             }
             Operation::RepeatInit { request, times, bind } => {
                 self.repeat_init(&request, times, bind)
@@ -201,7 +198,7 @@ impl<'a> Player<'a> {
         let Some(sent) = self.background.get(name) else { return pseudo_error("NO_LEADER") };
         let (request, bind) = (sent.request.clone(), sent.bind);
         match self.recorder.wait(sent.correlation, Duration::from_millis(wait_ms)) {
-            Some(fate) => self.bound(&request, bind, Ok(fate)),
+            Some(fate) => self.bound(&request, bind, &Ok(fate)),
             None => pseudo_error("NO_ANSWER"),
         }
     }
@@ -241,7 +238,7 @@ impl<'a> Player<'a> {
         for _ in 0..times {
             last = self.call(target, &request, &["CONCURRENT_TRANSACTIONS"], false);
         }
-        self.bound(&request, Some(bind), last)
+        self.bound(&request, Some(bind), &last)
     }
 
     fn await_state(&mut self, id: TransactionalId, state: &str) -> Value {
@@ -281,9 +278,9 @@ impl<'a> Player<'a> {
         &mut self,
         request: &Request,
         alias: Option<&str>,
-        outcome: Result<Fate, NoLeader>,
+        outcome: &Result<Fate, NoLeader>,
     ) -> Value {
-        let identity: Option<(ProducerId, ProducerEpoch)> = match &outcome {
+        let identity: Option<(ProducerId, ProducerEpoch)> = match outcome {
             Ok(Some(Response::InitProducerId(r))) if r.error == ErrorCode::None => {
                 Some((r.producer_id, r.producer_epoch))
             }
@@ -295,7 +292,7 @@ impl<'a> Player<'a> {
         if let (Some(alias), Some(identity)) = (alias, identity) {
             self.aliases.bind(alias, identity);
         }
-        self.rendered(request, &outcome)
+        self.rendered(request, outcome)
     }
 
     /// Sends a request and renders its answer.

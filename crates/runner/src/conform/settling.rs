@@ -44,10 +44,10 @@ impl Player<'_> {
         let targets: Vec<Target> = self.seen.values().copied().collect();
         targets.into_iter().all(|target| {
             let answer = self.ask_coordinator(target);
-            let decided =
-                answer["state"].as_str().is_some_and(|state| state.starts_with("Prepare"));
+            let state = answer["state"].as_str();
+            let waited_for = complete && state.is_some_and(|state| state.starts_with("Prepare"));
             let loading = answer::errors(&answer).iter().any(|error| LOADING.contains(error));
-            !loading && !(complete && decided)
+            !loading && !waited_for
         })
     }
 
