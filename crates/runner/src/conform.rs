@@ -6,6 +6,7 @@
 
 mod answer;
 mod case;
+mod clients;
 mod compare;
 mod conditions;
 mod end_state;
@@ -21,6 +22,9 @@ mod view;
 pub use case::{Case, TopicLayout, case_files, load};
 pub use compare::Difference;
 
+use std::path::Path;
+
+use eosim_scenario::InputError;
 use serde_json::{Value, json};
 
 /// How a case came out.
@@ -57,6 +61,23 @@ impl Outcome {
         };
         json!({ "name": case, "result": self.name(), "first_difference": first })
     }
+}
+
+/// Runs every case of one file on Kafka as released, clients' and brokers'; each with its name.
+///
+/// # Errors
+///
+/// If the file cannot be read or is no recording.
+pub fn play_file(path: &Path) -> Result<Vec<(String, Outcome)>, InputError> {
+    let play = |recording: Value| {
+        if clients::is_client_case(&recording) {
+            let name = recording["name"].as_str().unwrap_or_default().to_string();
+            return Ok((name, clients::run_case(&recording)));
+        }
+        let case = Case::from_json(path, recording)?;
+        Ok((case.name.clone(), run_case(&case)))
+    };
+    case::load_json(path)?.into_iter().map(play).collect()
 }
 
 /// Runs one case on Kafka as released.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use eosim_runner::conform::{Difference, Outcome, case_files, load, run_case};
+use eosim_runner::conform::{Difference, Outcome, case_files, play_file};
 use serde_json::{Value, json};
 
 use super::Failure;
@@ -67,9 +67,8 @@ pub(super) fn run(args: &ConformArgs, how: &OutputArgs) -> Result<ExitCode, Fail
 }
 
 fn play(file: &Path) -> Result<Vec<Played>, Failure> {
-    let cases = load(file).map_err(Failure::usage)?;
-    let play = |case| Played { outcome: run_case(&case), case: case.name };
-    Ok(cases.into_iter().map(play).collect())
+    let played = play_file(file).map_err(Failure::usage)?;
+    Ok(played.into_iter().map(|(case, outcome)| Played { case, outcome }).collect())
 }
 
 type PlayedFile<'a> = (&'a Path, Vec<Played>);

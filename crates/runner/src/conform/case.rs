@@ -77,6 +77,11 @@ pub fn case_files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
 ///
 /// If the file cannot be read, is too large, or is not a recording.
 pub fn load(path: &Path) -> Result<Vec<Case>, InputError> {
+    load_json(path)?.into_iter().map(|recording| Case::from_json(path, recording)).collect()
+}
+
+/// The recordings in one file, of whatever kind.
+pub(super) fn load_json(path: &Path) -> Result<Vec<Value>, InputError> {
     let size = fs::metadata(path).map_err(|e| unreadable(path, &e))?.len();
     if size > FILE_MAX {
         let expected = format!("at most {FILE_MAX} bytes");
@@ -90,11 +95,21 @@ pub fn load(path: &Path) -> Result<Vec<Case>, InputError> {
     Ok(vec![parse(path, None, &text)?])
 }
 
-fn parse(path: &Path, line: Option<usize>, text: &str) -> Result<Case, InputError> {
+fn parse(path: &Path, line: Option<usize>, text: &str) -> Result<Value, InputError> {
     serde_json::from_str(text).map_err(|error| {
         let place = line.map_or(String::new(), |line| format!("line {line}"));
         InputError::new(name(path), place, error.to_string(), "a recorded case")
     })
+}
+
+impl Case {
+    /// The case that `recording`, from the file `path`, holds.
+    pub(super) fn from_json(path: &Path, recording: Value) -> Result<Self, InputError> {
+        let place = recording["name"].as_str().unwrap_or_default().to_string();
+        serde_json::from_value(recording).map_err(|error| {
+            InputError::new(name(path), place, error.to_string(), "a recorded case")
+        })
+    }
 }
 
 fn name(path: &Path) -> String {

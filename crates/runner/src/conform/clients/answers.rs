@@ -11,9 +11,7 @@ use eosim_types::message::{
     ProduceRequest, ProduceResponse, Request, Response, TxnOffsetCommitResponse,
 };
 use eosim_types::record::{AbortedTxn, RecordBatch};
-use eosim_types::{
-    BrokerId, ErrorCode, LeaderEpoch, ProducerEpoch, ProducerId, TopicPartition,
-};
+use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, ProducerEpoch, ProducerId, TopicPartition};
 use serde_json::{Map, Value, json};
 
 use super::batches;
@@ -117,9 +115,7 @@ impl Log {
                 answered(TxnOffsetCommitResponse { partitions }, rendered.into())
             }
             Request::EndTxn(request) => self.end_txn(request, rule),
-            Request::Fetch(request) => {
-                self.fetch(&request.partitions, rule, names)
-            }
+            Request::Fetch(request) => self.fetch(&request.partitions, rule, names),
             Request::ListOffsets(request) => self.list_offsets(request, rule),
             Request::OffsetFetch(request) => self.offset_fetch(request, rule, names),
             Request::OffsetCommit(request) => {
@@ -131,7 +127,11 @@ impl Log {
         }
     }
 
-    fn init_producer_id(&mut self, request: &InitProducerIdRequest, rule: Option<&Rule>) -> Answered {
+    fn init_producer_id(
+        &mut self,
+        request: &InitProducerIdRequest,
+        rule: Option<&Rule>,
+    ) -> Answered {
         let error = error_of(rule);
         if !error.is_none() {
             let none = (ProducerId::NONE, ProducerEpoch::NONE);
@@ -188,7 +188,8 @@ impl Log {
         for (partition, batch) in &request.partitions {
             let name = names.partition(*partition);
             let error = partition_error(rule, &name);
-            let base_offset = if error.is_none() { self.append(*partition, batch, rule) } else { -1 };
+            let base_offset =
+                if error.is_none() { self.append(*partition, batch, rule) } else { -1 };
             let told = rule.and_then(|rule| rule.log_start_offset);
             let log_start_offset = told.unwrap_or(if error.is_none() { 0 } else { -1 });
             let mut entry = json!({ "error": error.name() });
@@ -309,8 +310,7 @@ impl Log {
             let error = partition_error(rule, &name);
             let known = self.committed.get(&partition).copied().unwrap_or(-1);
             let offset = if error.is_none() { known } else { -1 };
-            let text =
-                if error.is_none() { offset.to_string() } else { error.name().to_string() };
+            let text = if error.is_none() { offset.to_string() } else { error.name().to_string() };
             rendered.insert(name, text.into());
             let leader_epoch = LeaderEpoch::NONE;
             partitions.push((partition, OffsetFetchResult { error, offset, leader_epoch }));

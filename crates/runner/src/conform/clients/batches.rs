@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use eosim_types::record::{
-    EndTransactionMarker, Payload, Record, RecordBatch, TransactionResult,
-};
+use eosim_types::record::{EndTransactionMarker, Payload, Record, RecordBatch, TransactionResult};
 use eosim_types::{CoordinatorEpoch, LeaderEpoch, ProducerEpoch, ProducerId, Sequence};
 
 use super::case::Batch;

@@ -126,11 +126,7 @@ impl ScriptedBroker {
         }
         let action = rule.as_ref().and_then(|rule| rule.action);
         let applied = action.is_none() || rule.as_ref().is_some_and(|rule| rule.applied);
-        let answer = if applied {
-            Some(self.answer(request, rule.as_ref(), names)?)
-        } else {
-            None
-        };
+        let answer = if applied { Some(self.answer(request, rule.as_ref(), names)?) } else { None };
         let (verdict, rendered) = match (action, answer) {
             (None, Some((response, rendered))) => (Verdict::Answer(response), rendered),
             (Some(Action::Drop), Some(_)) => {

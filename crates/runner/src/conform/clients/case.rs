@@ -185,7 +185,9 @@ impl ClientCase {
     /// The settings as one object, to be read by [`read`].
     pub(super) fn settings(&self) -> Value {
         let pairs = self.config.iter();
-        Value::Object(pairs.map(|(k, v)| (k.clone(), Value::String(v.clone()))).collect::<Map<_, _>>())
+        Value::Object(
+            pairs.map(|(k, v)| (k.clone(), Value::String(v.clone()))).collect::<Map<_, _>>(),
+        )
     }
 }
 

@@ -1,9 +1,9 @@
 //! What the strings and numbers of a case are called in the model.
 
+use eosim_types::message::{CommittableOffset, GroupMember};
 use eosim_types::{
     GroupId, LeaderEpoch, Names, Topic, TopicPartition, TransactionalId, Value as RecordValue,
 };
-use eosim_types::message::{CommittableOffset, GroupMember};
 
 use crate::conform::fields::Unsupported;
 
@@ -30,8 +30,7 @@ impl CaseNames {
 
     pub(super) fn find_partition(&mut self, text: &str) -> Result<TopicPartition, Unsupported> {
         let parts = text.rsplit_once('-').and_then(|(topic, n)| Some((topic, n.parse().ok()?)));
-        let (topic, number) =
-            parts.ok_or_else(|| Unsupported(format!("the partition {text}")))?;
+        let (topic, number) = parts.ok_or_else(|| Unsupported(format!("the partition {text}")))?;
         Ok(TopicPartition::new(self.names.add_topic(topic), number))
     }
 

@@ -205,7 +205,9 @@ impl Network {
             api: request.api(),
             verdict,
             after: rule.as_ref().and_then(|rule| rule.after.clone()),
-            delay: rule.as_ref().map_or(if idle { IDLE_FETCH } else { Duration::ZERO }, Rule::delay),
+            delay: rule
+                .as_ref()
+                .map_or(if idle { IDLE_FETCH } else { Duration::ZERO }, Rule::delay),
             leaves_at: None,
         };
         self.connections.get_mut(&id).expect("looked at above").held.push_back(held);

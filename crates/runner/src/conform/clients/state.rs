@@ -1,7 +1,7 @@
 //! The state of a transaction manager as it was recorded.
 
-use eosim_sim::cluster::producer::{Producer, TransactionManagerDescription};
 use eosim_sim::cluster::Exception;
+use eosim_sim::cluster::producer::{Producer, TransactionManagerDescription};
 use serde_json::{Map, Value, json};
 
 use super::names::CaseNames;

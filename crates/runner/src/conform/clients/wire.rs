@@ -3,8 +3,8 @@
 use eosim_types::BrokerId;
 use eosim_types::message::{
     CommittableOffset, CoordinatorKey, FetchRequest, FindCoordinatorRequest, GroupMember,
-    IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsTimestamp, OffsetCommitRequest,
-    OffsetFetchRequest, ProduceRequest, Request, TxnOffsetCommitRequest,
+    IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsTimestamp,
+    OffsetCommitRequest, OffsetFetchRequest, ProduceRequest, Request, TxnOffsetCommitRequest,
 };
 use eosim_types::record::RecordBatch;
 use serde_json::{Map, Value, json};
@@ -184,8 +184,7 @@ fn list_offsets(r: &ListOffsetsRequest, names: &CaseNames) -> Value {
 
 /// The recorder did not see a member: a consumer with assigned partitions is none.
 fn offset_fetch(r: &OffsetFetchRequest, names: &CaseNames) -> Value {
-    let partitions: Vec<_> =
-        r.partitions.iter().flatten().map(|tp| names.partition(*tp)).collect();
+    let partitions: Vec<_> = r.partitions.iter().flatten().map(|tp| names.partition(*tp)).collect();
     json!({
         "version": r.version,
         "require_stable": r.require_stable,
