@@ -70,12 +70,8 @@ impl Io<'_> {
 
     fn send_to(&mut self, to: ActorId, lane: Lane, call: Call, request: impl Into<Request>) {
         let deadline = self.now() + self.spec.config.request_timeout;
-        let timed = call.has_timeout();
-        let correlation =
-            self.network.open(to, lane, if timed { deadline } else { Instant::FAR }, call);
-        if timed {
-            self.wake_at(Timer::RequestTimeout, deadline);
-        }
+        let correlation = self.network.open(to, lane, deadline, call);
+        self.wake_at(Timer::RequestTimeout, deadline);
         self.out.send(to, lane, correlation, Message::Request(request.into()));
     }
 

@@ -79,13 +79,6 @@ pub(crate) enum Call {
     FetchMetadata,
 }
 
-impl Call {
-    /// Is it given up after `request.timeout.ms`? A long poll ends with its connection only.
-    pub(crate) const fn has_timeout(self) -> bool {
-        !matches!(self, Self::FetchMetadata)
-    }
-}
-
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct OpenRequest {
     correlation: Correlation,
@@ -140,6 +133,6 @@ impl NetworkClient {
 
     /// The earliest deadline of an open request.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.open.iter().map(|open| open.deadline).filter(|&at| at < Instant::FAR).min()
+        self.open.iter().map(|open| open.deadline).min()
     }
 }

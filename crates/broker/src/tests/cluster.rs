@@ -128,6 +128,7 @@ impl Setup {
             down: BTreeSet::new(),
             paused: BTreeMap::new(),
             cut: BTreeSet::new(),
+            swallowed: BTreeSet::new(),
             queue: BTreeMap::new(),
             timers: BTreeMap::new(),
             open: BTreeMap::new(),
@@ -151,6 +152,7 @@ pub(super) struct Cluster {
     down: BTreeSet<ActorId>,
     paused: BTreeMap<ActorId, Vec<Delivery>>,
     cut: BTreeSet<(ActorId, ActorId)>,
+    swallowed: BTreeSet<(ActorId, ActorId)>,
     queue: BTreeMap<(Instant, u64), (ActorId, Delivery)>,
     timers: BTreeMap<(ActorId, TimerKey), Instant>,
     open: BTreeMap<RequestToken, (ActorId, ActorId, Correlation)>,
@@ -314,6 +316,9 @@ impl Cluster {
     }
 
     fn transmit(&mut self, from: ActorId, to: ActorId, correlation: Correlation, request: Request) {
+        if self.swallowed.contains(&(from, to)) {
+            return;
+        }
         if to != ActorId::CONTROLLER {
             self.sent.push((to, request.clone()));
             let broker = BrokerId(i32::from(to.0));
@@ -383,6 +388,11 @@ impl Cluster {
         self.cut.insert((ActorId::CONTROLLER, actor));
     }
 
+    /// Requests of broker `id` to the controller vanish; their connections stay open.
+    pub(super) fn swallow_to_controller(&mut self, id: i32) {
+        self.swallowed.insert((ActorId::of_broker(BrokerId(id)), ActorId::CONTROLLER));
+    }
+
     /// Requests of broker `from` to broker `to` break.
     pub(super) fn cut(&mut self, from: i32, to: i32) {
         self.cut.insert((ActorId::of_broker(BrokerId(from)), ActorId::of_broker(BrokerId(to))));
@@ -391,6 +401,7 @@ impl Cluster {
     /// Every connection works again.
     pub(super) fn heal(&mut self) {
         self.cut.clear();
+        self.swallowed.clear();
     }
 
     /// The replica of `tp` at broker `id`.

@@ -56,6 +56,19 @@ fn a_stop_in_good_order_hands_leadership_over_first() {
 }
 
 #[test]
+fn what_vanished_on_the_way_to_the_controller_is_asked_again() {
+    let mut cluster = Setup::three(2).build();
+    cluster.run_for(100);
+    cluster.swallow_to_controller(2);
+    cluster.run_for(1_000);
+    cluster.heal();
+    cluster.kill(1, CrashKind::Process);
+    cluster.run_for(35_000);
+    assert!(!cluster.image(2).is_alive(BrokerId(1)));
+    assert_eq!(cluster.image(2).version, cluster.image(3).version);
+}
+
+#[test]
 fn a_new_life_takes_up_no_old_role() {
     let mut cluster = Setup::three(1).build();
     cluster.run_for(100);
