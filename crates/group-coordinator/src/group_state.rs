@@ -53,7 +53,10 @@ impl GroupState {
             Payload::Control(marker) => {
                 self.offsets.replay_end_transaction_marker(env, batch.producer_id, marker.result);
             }
-            Payload::EmptyControl | Payload::Records(_) | Payload::TransactionLog(_) => {}
+            Payload::EmptyControl
+            | Payload::Corrupt
+            | Payload::Records(_)
+            | Payload::TransactionLog(_) => {}
         }
     }
 

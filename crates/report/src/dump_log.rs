@@ -92,7 +92,7 @@ pub fn record_lines(batch: &RecordBatch, names: &Names) -> Vec<String> {
             let shown = format!("endTxnMarker: {result} coordinatorEpoch: {epoch}");
             numbered(batch, &[()], |()| (CONTROL_SIZES, shown.clone()))
         }
-        Payload::EmptyControl => Vec::new(),
+        Payload::EmptyControl | Payload::Corrupt => Vec::new(),
         Payload::TransactionLog(records) => {
             numbered(batch, records, |record| transaction_log_record(record, names))
         }

@@ -1,5 +1,6 @@
 //! Configuration with Kafka's names and defaults.
 
+use crate::ids::GroupId;
 use crate::message::IsolationLevel;
 use crate::time::Duration;
 use crate::version::{KafkaVersion, TransactionVersion};
@@ -70,6 +71,9 @@ pub struct BrokerConfig {
     pub marker_retry_backoff: Duration,
     /// How long the sender of markers sleeps at most between two rounds (C-MRK-12).
     pub marker_sender_poll: Duration,
+    /// How long after its replicas a broker's transaction coordinator hears of a change of roles;
+    /// Kafka has no such setting, it takes as long as it takes (C-LK-4).
+    pub transaction_state_election_delay: Duration,
     /// How long a partition of `__transaction_state` waits before its new coordinator reads it;
     /// Kafka has no such setting, its loads take as long as they take (C-LK-4).
     pub transaction_state_load_delay: Duration,
@@ -109,6 +113,7 @@ impl Default for BrokerConfig {
             broker_session_timeout: Duration::from_millis(9_000),
             marker_retry_backoff: Duration::from_millis(5),
             marker_sender_poll: Duration::from_millis(30_000),
+            transaction_state_election_delay: Duration::ZERO,
             transaction_state_load_delay: Duration::ZERO,
         }
     }
@@ -210,6 +215,30 @@ impl Default for ProducerConfig {
     }
 }
 
+/// `auto.offset.reset`: where a consumer begins without a position (K-OFF-4).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum AutoOffsetReset {
+    /// At the start of the log.
+    Earliest,
+    /// At the end that its isolation level lets it see.
+    #[default]
+    Latest,
+    /// At the first record that is no older than this.
+    ByDuration(Duration),
+    /// Nowhere; it throws.
+    None,
+}
+
+/// `group.protocol`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum GroupProtocol {
+    /// Rebalanced by its members.
+    #[default]
+    Classic,
+    /// Rebalanced by the coordinator (KIP-848).
+    Consumer,
+}
+
 /// Settings of a consumer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ConsumerConfig {
@@ -227,6 +256,16 @@ pub struct ConsumerConfig {
     pub request_timeout: Duration,
     /// `retry.backoff.ms`.
     pub retry_backoff: Duration,
+    /// `reconnect.backoff.ms`.
+    pub reconnect_backoff: Duration,
+    /// `default.api.timeout.ms`.
+    pub default_api_timeout: Duration,
+    /// `auto.offset.reset`.
+    pub auto_offset_reset: AutoOffsetReset,
+    /// `group.id`.
+    pub group: Option<GroupId>,
+    /// `group.protocol`.
+    pub group_protocol: GroupProtocol,
 }
 
 impl Default for ConsumerConfig {
@@ -239,6 +278,11 @@ impl Default for ConsumerConfig {
             max_poll_records: 500,
             request_timeout: Duration::from_millis(30_000),
             retry_backoff: Duration::from_millis(100),
+            reconnect_backoff: Duration::from_millis(50),
+            default_api_timeout: Duration::from_millis(60_000),
+            auto_offset_reset: AutoOffsetReset::Latest,
+            group: None,
+            group_protocol: GroupProtocol::Classic,
         }
     }
 }

@@ -171,6 +171,8 @@ pub enum Payload {
     Control(EndTransactionMarker),
     /// What compaction leaves of a marker: a control batch without a record.
     EmptyControl,
+    /// Bytes whose checksum is wrong; no log of the model holds them (K-FILT-1).
+    Corrupt,
     /// Records of the transaction coordinator.
     TransactionLog(Arc<[TransactionLogRecord]>),
     /// Records of the group coordinator: commits.
@@ -243,7 +245,7 @@ impl RecordBatch {
         let count = match &self.payload {
             Payload::Records(records) => records.len(),
             Payload::Control(_) => 1,
-            Payload::EmptyControl => 0,
+            Payload::EmptyControl | Payload::Corrupt => 0,
             Payload::TransactionLog(records) => records.len(),
             Payload::OffsetCommits(records) => records.len(),
             Payload::GroupLog(records) => records.len(),
@@ -277,7 +279,7 @@ impl RecordBatch {
                 (0i32..).zip(records.iter()).map(|(i, r)| record_size(i, *r)).sum()
             }
             Payload::Control(_) => 16,
-            Payload::EmptyControl => 0,
+            Payload::EmptyControl | Payload::Corrupt => 0,
             Payload::TransactionLog(records) => wire_estimate(records.len(), 100),
             Payload::OffsetCommits(records) => wire_estimate(records.len(), 70),
             Payload::GroupLog(records) => wire_estimate(records.len(), 100),

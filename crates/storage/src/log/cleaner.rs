@@ -257,7 +257,7 @@ fn keys(payload: &Payload) -> Vec<Option<RecordKey>> {
         Payload::GroupLog(records) => {
             records.iter().map(|record| Some(RecordKey::Group(record.key()))).collect()
         }
-        Payload::Control(_) | Payload::EmptyControl => Vec::new(),
+        Payload::Control(_) | Payload::EmptyControl | Payload::Corrupt => Vec::new(),
     }
 }
 
@@ -268,5 +268,6 @@ fn emptied(payload: &Payload) -> Payload {
         Payload::OffsetCommits(_) => Payload::OffsetCommits(Arc::from([])),
         Payload::GroupLog(_) => Payload::GroupLog(Arc::from([])),
         Payload::Control(_) | Payload::EmptyControl => Payload::EmptyControl,
+        Payload::Corrupt => Payload::Corrupt,
     }
 }
