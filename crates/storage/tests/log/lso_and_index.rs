@@ -68,6 +68,29 @@ fn a_followers_entry_does_not_depend_on_what_was_fetched_along_l_idx_3() {
     }
 }
 
+#[test]
+fn a_followers_entry_that_looks_ahead_hides_the_next_abort_l_idx_3_l_idx_5() {
+    let batches = [
+        at(0, txn(1, 0, 0)),
+        marker_at(1, (1, 0), 0, ABORT),
+        at(2, txn(1, 0, 1)),
+        marker_at(3, (1, 0), 0, ABORT),
+        at(4, txn(2, 0, 0)),
+    ];
+    let defect = Defect::UpstreamLeaderFollowerIndexLooksAhead;
+    for (defects, listed) in
+        [(Bench::default().defects, vec![0]), (Bench::without(defect).defects, vec![0, 2])]
+    {
+        let mut bench =
+            Bench::with_config(LogConfig { index_interval_bytes: 0, ..LogConfig::default() });
+        bench.defects = defects;
+        bench.replicate(&batches).unwrap();
+        let read = &batches[..3];
+        let found = bench.with_env(|log, env| log.aborted_transactions(env, 0, read));
+        assert_eq!(found.iter().map(|entry| entry.first_offset).collect::<Vec<_>>(), listed);
+    }
+}
+
 const CASE_61: &str = "T(0,0-4) ok@0; N(3) ok@5; p2 T(0,0-1) ok@8; T(0,5-8) ok@10;
     p3 T(0,0-2) ok@14; N(2) ok@17; T(0,9-18) ok@19; A(0) ok@29; p2 T(0,2-7) ok@30;
     p4 T(0,0-2) ok@36; N(10) ok@39; p3 T(0,3-11) ok@49; p3 C(0) ok@58; p4 T(0,3-10) ok@59;
