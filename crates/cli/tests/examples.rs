@@ -108,6 +108,11 @@ fn example_1_commits_aborts_commits() {
         {"producerId":0,"previousProducerId":0,"lastProducerEpoch":2,"producerEpoch":3,"transactionTimeoutMs":60000,"transactionStatus":"CompleteCommit","transactionPartitions":[],"clientTransactionVersion":2}
     "#]],
     );
+}
+
+#[test]
+fn example_1_readers_see_what_their_isolation_allows() {
+    let run = example("example-1-commit-abort-commit");
     check(
         &show(&run, "transactions"),
         &expect![[r#"
@@ -234,6 +239,11 @@ fn example_3_fences_the_first_producer() {
         {"producerId":0,"previousProducerId":0,"lastProducerEpoch":2,"producerEpoch":3,"transactionTimeoutMs":60000,"transactionStatus":"CompleteCommit","transactionPartitions":[],"clientTransactionVersion":2}
     "#]],
     );
+}
+
+#[test]
+fn example_3_applications_see_the_fence() {
+    let run = example("example-3-fencing");
     check(
         &seen(&run, "producer-1", &["* "]),
         &expect![[r#"
