@@ -20,6 +20,7 @@ use eosim_types::{
 
 use crate::action::{Action, Cx, PreparedWrite, ReplyTo, Waiting};
 use crate::error_mapping::{refused, txn_offset_commit_error};
+use crate::group_state::GroupState;
 use crate::shard::Shard;
 
 mod classic_groups;
@@ -130,6 +131,18 @@ impl GroupCoordinator {
         } else {
             Err(ErrorCode::NotCoordinator)
         }
+    }
+
+    /// Everything that the log of an offsets partition says; `None` if it is not coordinated here.
+    #[must_use]
+    pub fn state(&self, partition: i32) -> Option<&GroupState> {
+        self.shards.get(&partition).map(|shard| &shard.latest)
+    }
+
+    /// The same, as far as the log is committed.
+    #[must_use]
+    pub fn committed_state(&self, partition: i32) -> Option<&GroupState> {
+        self.shards.get(&partition).map(|shard| &shard.committed)
     }
 
     /// A batch that the broker appended to the offsets partition by itself: a marker (G-MARK-2).

@@ -81,10 +81,15 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_markers_are_mapped_l_wtm_5_g_mark_1() {
-        for error in [E::CoordinatorNotAvailable, E::CoordinatorLoadInProgress, E::NotCoordinator] {
-            assert_eq!(marker_error(error), E::NotLeaderOrFollower);
+    fn row_79_errors_of_markers_are_mapped_l_wtm_5_g_mark_1() {
+        let rows = [
+            (E::CoordinatorNotAvailable, E::NotLeaderOrFollower),
+            (E::CoordinatorLoadInProgress, E::NotLeaderOrFollower),
+            (E::NotCoordinator, E::NotLeaderOrFollower),
+            (E::RequestTimedOut, E::RequestTimedOut),
+        ];
+        for (error, expected) in rows {
+            assert_eq!(marker_error(error), expected, "{error}");
         }
-        assert_eq!(marker_error(E::RequestTimedOut), E::RequestTimedOut);
     }
 }
