@@ -3,40 +3,54 @@
 //! Invariants: a response is used only at the position for which it was asked (K-POS-1); a
 //! partition with a remainder is not fetched (K-FILT-9).
 
+mod calls;
+mod committed;
 mod completed_fetch;
 mod fetcher;
 mod offset_fetcher;
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use eosim_actor::{Correlation, Cx};
-use eosim_types::config::ConsumerConfig;
-use eosim_types::message::{IsolationLevel, MetadataRequest, Response};
+use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
+use eosim_types::message::{
+    ApiKey, IsolationLevel, ListOffsetsTimestamp, MetadataRequest, Response,
+};
 use eosim_types::{BrokerId, Instant, TopicPartition, Value, rule};
 
+use crate::api_versions::ApiVersions;
+use crate::exception::{Exception, ExceptionClass};
 use crate::metadata::Metadata;
 use crate::network_client::{Answer, ClientOut, Completed, NetworkClient};
-use completed_fetch::CompletedFetch;
+use calls::Waiting;
+pub use calls::{ConsumerCall, Returned};
+use committed::CommittedOffsets;
+use completed_fetch::Buffered;
+use offset_fetcher::ListedFor;
 
 /// What the consumer remembers of a request on the wire.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum InFlight {
     Metadata,
-    /// The partitions fetched, each with its fetch offset.
-    Fetch(Vec<(TopicPartition, i64)>),
-    /// A position is looked up.
-    Reset(TopicPartition),
-    /// The application asked for the end.
-    EndOffset(TopicPartition),
+    /// From whom, and the partitions fetched, each with its fetch offset.
+    Fetch(BrokerId, Vec<(TopicPartition, i64)>),
+    ListOffsets(TopicPartition, ListedFor),
+    FindCoordinator,
+    OffsetFetch,
+    OffsetCommit,
 }
 
 /// One assigned partition (`TopicPartitionState`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Assigned {
     partition: TopicPartition,
-    /// `None` while it has to be reset.
+    /// `None` while it is initialised or reset.
     position: Option<i64>,
+    /// Where to, while it is reset (`AWAIT_RESET`).
+    reset: Option<ListOffsetsTimestamp>,
+    /// The group has committed nothing in it.
+    has_no_committed: bool,
     /// The request for a position is on the wire.
     resetting: bool,
     /// A Fetch for it is on the wire.
@@ -47,6 +61,24 @@ struct Assigned {
     retry_at: Instant,
     high_watermark: i64,
     last_stable_offset: i64,
+}
+
+impl Assigned {
+    /// It has no position and nobody has decided where it gets one (`INITIALIZING`).
+    const fn is_initializing(&self) -> bool {
+        self.position.is_none() && self.reset.is_none()
+    }
+
+    /// Its position is looked up anew (`requestOffsetReset`).
+    const fn await_reset(&mut self, to: ListOffsetsTimestamp) {
+        self.position = None;
+        self.reset = Some(to);
+    }
+
+    const fn set_position(&mut self, offset: i64) {
+        self.position = Some(offset);
+        self.reset = None;
+    }
 }
 
 /// What one partition gave to one `poll()`.
@@ -90,13 +122,23 @@ pub struct Consumer {
     client: NetworkClient<InFlight>,
     metadata: Metadata,
     assigned: Vec<Assigned>,
-    completed_fetches: VecDeque<CompletedFetch>,
+    completed_fetches: VecDeque<Buffered>,
+    /// Nodes with a Fetch on the wire.
+    fetching: BTreeSet<BrokerId>,
+    api_versions: ApiVersions,
+    offsets: CommittedOffsets,
+    waiting: Option<Waiting>,
+    /// The answer to `endOffsets()` or `beginningOffsets()`.
+    listed: Option<i64>,
+    is_listing: bool,
+    retry_list_at: Instant,
+    is_asking_for_lag: bool,
     outcomes: VecDeque<ConsumerOutcome>,
     completed: Vec<Completed<InFlight>>,
 }
 
 impl Consumer {
-    /// A consumer of `partitions`, each to be read from its start.
+    /// A consumer of `partitions` (`assign()`).
     #[must_use]
     pub fn new(
         config: &ConsumerConfig,
@@ -106,6 +148,8 @@ impl Consumer {
         let assigned = |&partition: &TopicPartition| Assigned {
             partition,
             position: None,
+            reset: None,
+            has_no_committed: false,
             resetting: false,
             fetching: false,
             end_offset_wanted: false,
@@ -115,10 +159,18 @@ impl Consumer {
         };
         Self {
             config: config.clone(),
-            client: NetworkClient::new(brokers, config.request_timeout, config.retry_backoff),
+            client: NetworkClient::new(brokers, config.request_timeout, config.reconnect_backoff),
             metadata: Metadata::new(config.retry_backoff),
             assigned: partitions.iter().map(assigned).collect(),
             completed_fetches: VecDeque::new(),
+            fetching: BTreeSet::new(),
+            api_versions: ApiVersions::default(),
+            offsets: CommittedOffsets::default(),
+            waiting: None,
+            listed: None,
+            is_listing: false,
+            retry_list_at: Instant::START,
+            is_asking_for_lag: false,
             outcomes: VecDeque::new(),
             completed: Vec::new(),
         }
@@ -129,8 +181,34 @@ impl Consumer {
         self.client.arrived(correlation, response);
     }
 
-    /// Takes in what the network brought and sends what is due.
+    /// A connection was made; `api_versions` is what the brokers speak.
+    pub fn connected(&mut self, api_versions: ApiVersions) {
+        self.api_versions = api_versions;
+    }
+
+    /// A node closed a connection on which nothing was unanswered.
+    pub fn disconnected(&mut self, broker: BrokerId) {
+        self.client.closed_idle(broker);
+        self.metadata.request_update();
+    }
+
+    /// The version of FindCoordinator in use.
+    #[must_use]
+    pub fn find_coordinator_version(&self) -> i16 {
+        self.api_versions.latest(ApiKey::FindCoordinator)
+    }
+
+    /// Takes in what the network brought and sends what is due for one who reads for ever.
     pub fn advance(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        self.take_arrivals(cx, out);
+        // One who reads for ever polls again, whatever was thrown.
+        let _thrown = self.update_fetch_positions(cx, out);
+        self.send_end_offset_requests(cx, out);
+        self.send_fetches(cx, out);
+        self.send_metadata_request(cx, out);
+    }
+
+    fn take_arrivals(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
         loop {
             let mut completed = core::mem::take(&mut self.completed);
             self.client.poll(cx.now(), &mut completed, out);
@@ -142,9 +220,52 @@ impl Consumer {
                 break;
             }
         }
-        self.send_list_offsets(cx, out);
-        self.send_fetches(cx, out);
-        self.send_metadata_request(cx, out);
+    }
+
+    /// `updateFetchPositions`: committed offsets, then the reset policy, then look-ups.
+    fn update_fetch_positions(
+        &mut self,
+        cx: &mut Cx<'_>,
+        out: &mut ClientOut,
+    ) -> Result<(), Exception> {
+        if self.config.group.is_some() {
+            self.init_with_committed_offsets(cx, out)?;
+        }
+        self.reset_initializing_positions(cx)?;
+        self.reset_positions_if_needed(cx, out);
+        Ok(())
+    }
+
+    /// K-OFF-4: the reset policy for partitions that nothing else gives a position.
+    fn reset_initializing_positions(&mut self, cx: &mut Cx<'_>) -> Result<(), Exception> {
+        let in_group = self.config.group.is_some();
+        let reset = self.reset_timestamp(cx);
+        let mut without = false;
+        for assigned in &mut self.assigned {
+            if !assigned.is_initializing() || (in_group && !assigned.has_no_committed) {
+                continue;
+            }
+            rule!(cx.env, "K-OFF-4");
+            assigned.has_no_committed = false;
+            match reset {
+                Some(to) => assigned.await_reset(to),
+                None => without = true,
+            }
+        }
+        if without { Err(Exception::new(ExceptionClass::NoOffsetForPartition)) } else { Ok(()) }
+    }
+
+    /// Where the policy resets to; `None` if it does not.
+    fn reset_timestamp(&self, cx: &Cx<'_>) -> Option<ListOffsetsTimestamp> {
+        match self.config.auto_offset_reset {
+            AutoOffsetReset::Earliest => Some(ListOffsetsTimestamp::Earliest),
+            AutoOffsetReset::Latest => Some(ListOffsetsTimestamp::Latest),
+            AutoOffsetReset::ByDuration(age) => {
+                let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+                Some(ListOffsetsTimestamp::At(cx.env.clock_ms().saturating_sub(age)))
+            }
+            AutoOffsetReset::None => None,
+        }
     }
 
     /// When the consumer goes on by itself.
@@ -153,6 +274,8 @@ impl Consumer {
         let waits = self.assigned.iter().map(|assigned| assigned.retry_at);
         let waits = waits.chain([self.client.next_timeout(), self.client.next_usable(now)]);
         let waits = waits.chain(self.metadata.next_update());
+        let waits = waits.chain([self.offsets.retry_at(), self.retry_list_at]);
+        let waits = waits.chain(self.waiting.as_ref().map(Waiting::deadline));
         waits.filter(|at| *at > now).min().unwrap_or(Instant::FAR)
     }
 
@@ -188,9 +311,9 @@ impl Consumer {
     /// Moves the position of `partition` (`seek`); what is buffered for it becomes stale.
     pub fn seek(&mut self, partition: TopicPartition, offset: i64) {
         if let Some(assigned) = self.assigned_mut(partition) {
-            assigned.position = Some(offset);
+            assigned.set_position(offset);
         }
-        self.completed_fetches.retain(|fetch| fetch.partition != partition);
+        self.completed_fetches.retain(|fetch| fetch.partition() != partition);
     }
 
     fn assigned_mut(&mut self, partition: TopicPartition) -> Option<&mut Assigned> {
@@ -206,9 +329,16 @@ impl Consumer {
                 self.metadata.update(response.image, cx.now());
             }
             (InFlight::Metadata, _) => self.metadata.failed(cx.now()),
-            (InFlight::Fetch(fetched), answer) => self.fetched(&fetched, answer, cx),
-            (InFlight::Reset(partition), answer) => self.offset_found(partition, &answer, cx),
-            (InFlight::EndOffset(partition), answer) => self.end_found(partition, &answer, cx),
+            (InFlight::Fetch(node, fetched), answer) => {
+                self.fetching.remove(&node);
+                self.fetched(&fetched, answer, cx);
+            }
+            (InFlight::ListOffsets(partition, purpose), answer) => {
+                self.offset_listed(partition, purpose, &answer, cx);
+            }
+            (InFlight::FindCoordinator, answer) => self.found_coordinator(&answer, cx),
+            (InFlight::OffsetFetch, answer) => self.fetched_committed(&answer, cx),
+            (InFlight::OffsetCommit, answer) => self.committed(&answer, cx),
         }
     }
 
@@ -229,32 +359,54 @@ impl Consumer {
         }
     }
 
-    /// `poll()`: moves the positions over what is buffered, up to `max.poll.records` records.
-    pub fn poll(&mut self, cx: &mut Cx<'_>, polled: &mut Vec<PolledPartition>) {
+    /// Moves the positions over what is buffered, up to `max.poll.records` records
+    /// (`FetchCollector#collectFetch`).
+    ///
+    /// # Errors
+    ///
+    /// What a failed Fetch or a corrupt batch throws, unless something precedes it in the same
+    /// poll (K-POS-5, K-FILT-1).
+    pub fn poll(
+        &mut self,
+        cx: &mut Cx<'_>,
+        polled: &mut Vec<PolledPartition>,
+    ) -> Result<(), Exception> {
         let mut room = self.config.max_poll_records as usize;
         while room > 0
-            && let Some(mut fetch) = self.completed_fetches.pop_front()
+            && let Some(buffered) = self.completed_fetches.pop_front()
         {
-            let position = self.position(fetch.partition);
-            if position != Some(fetch.next_fetch_offset()) {
+            if self.position(buffered.partition()) != Some(buffered.next_fetch_offset()) {
                 rule!(cx.env, "K-POS-1");
                 continue;
             }
+            let mut fetch = match buffered {
+                Buffered::Failed { exception, .. } if polled.is_empty() => return Err(exception),
+                Buffered::Failed { .. } => {
+                    self.completed_fetches.push_front(buffered);
+                    break;
+                }
+                Buffered::Fetch(fetch) => fetch,
+            };
             let mut records = Vec::new();
-            fetch.fetch_records(room, self.config.isolation_level, &mut records, &mut cx.env);
+            let level = self.config.isolation_level;
+            let read = fetch.fetch_records(room, level, &mut records, &mut cx.env);
             room -= records.len();
             self.take(&fetch, records, polled, cx);
             if !fetch.is_consumed() {
                 rule!(cx.env, "K-FILT-9");
-                self.completed_fetches.push_front(fetch);
+                self.completed_fetches.push_front(Buffered::Fetch(fetch));
+            }
+            if let Err(thrown) = read {
+                return if polled.is_empty() { Err(thrown) } else { Ok(()) };
             }
         }
+        Ok(())
     }
 
     /// K-POS-2.
     fn take(
         &mut self,
-        fetch: &CompletedFetch,
+        fetch: &completed_fetch::CompletedFetch,
         records: Vec<(i64, Value)>,
         polled: &mut Vec<PolledPartition>,
         cx: &mut Cx<'_>,

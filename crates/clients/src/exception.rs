@@ -24,6 +24,8 @@ pub enum ExceptionClass {
     IllegalState,
     /// `IllegalArgumentException`.
     IllegalArgument,
+    /// `NoOffsetForPartitionException`.
+    NoOffsetForPartition,
     /// `ConfigException`: settings that no producer is made with.
     Config,
 }
@@ -74,6 +76,7 @@ impl ExceptionClass {
             Self::Kafka => "KafkaException".into(),
             Self::IllegalState => "IllegalStateException".into(),
             Self::IllegalArgument => "IllegalArgumentException".into(),
+            Self::NoOffsetForPartition => "NoOffsetForPartitionException".into(),
             Self::Config => "ConfigException".into(),
         }
     }
@@ -154,6 +157,7 @@ impl Exception {
             (ExceptionClass::IllegalArgument | ExceptionClass::Config, _) => {
                 ErrorCode::InvalidRequest
             }
+            (ExceptionClass::NoOffsetForPartition, _) => ErrorCode::OffsetOutOfRange,
             (ExceptionClass::Authentication, _) => ErrorCode::SaslAuthenticationFailed,
             (ExceptionClass::Kafka, None) => ErrorCode::UnknownServerError,
         }

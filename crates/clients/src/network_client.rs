@@ -52,6 +52,8 @@ struct Connection<R> {
     broker: BrokerId,
     in_flight: VecDeque<InFlightRequest<R>>,
     broken_at: Option<Instant>,
+    /// It has brought an answer since it was made.
+    is_connected: bool,
 }
 
 /// All connections of one client.
@@ -75,8 +77,12 @@ impl<R> NetworkClient<R> {
         request_timeout: Duration,
         reconnect_backoff: Duration,
     ) -> Self {
-        let connection =
-            |&broker: &BrokerId| Connection { broker, in_flight: VecDeque::new(), broken_at: None };
+        let connection = |&broker: &BrokerId| Connection {
+            broker,
+            in_flight: VecDeque::new(),
+            broken_at: None,
+            is_connected: false,
+        };
         Self {
             connections: brokers.iter().map(connection).collect(),
             next_correlation: 0,
@@ -96,7 +102,12 @@ impl<R> NetworkClient<R> {
         let known = self.connections.iter().position(|c| c.broker == broker);
         let index = known.unwrap_or_else(|| {
             let in_flight = VecDeque::new();
-            self.connections.push(Connection { broker, in_flight, broken_at: None });
+            self.connections.push(Connection {
+                broker,
+                in_flight,
+                broken_at: None,
+                is_connected: false,
+            });
             self.connections.len() - 1
         });
         &mut self.connections[index]
@@ -132,6 +143,11 @@ impl<R> NetworkClient<R> {
     pub(crate) fn backing_off(&self, broker: BrokerId, now: Instant) -> Option<Instant> {
         let until = self.broken_at(broker)? + self.reconnect_backoff;
         (now < until).then_some(until)
+    }
+
+    /// Is there a connection that has brought an answer?
+    pub(crate) fn is_connected(&self, broker: BrokerId) -> bool {
+        self.connection(broker).is_some_and(|connection| connection.is_connected)
     }
 
     /// When the connection broke last.
@@ -193,7 +209,9 @@ impl<R> NetworkClient<R> {
     /// and what timed out (P-SND-8).
     pub(crate) fn poll(&mut self, now: Instant, done: &mut Vec<Completed<R>>, out: &mut ClientOut) {
         for broker in core::mem::take(&mut self.closed_idle) {
-            self.connection_mut(broker).broken_at = Some(now);
+            let connection = self.connection_mut(broker);
+            connection.broken_at = Some(now);
+            connection.is_connected = false;
         }
         self.take_arrivals(now, done);
         self.close_timed_out(now, done, out);
@@ -230,6 +248,7 @@ impl<R> NetworkClient<R> {
         response: Response,
         done: &mut Vec<Completed<R>>,
     ) {
+        self.connections[node].is_connected = true;
         let in_flight = &mut self.connections[node].in_flight;
         let place = in_flight.iter().position(|r| r.correlation == correlation);
         if let Some(entry) = place.and_then(|at| in_flight.remove(at)) {
@@ -241,6 +260,7 @@ impl<R> NetworkClient<R> {
     fn end_all(&mut self, node: usize, how: &Answer, now: Instant, done: &mut Vec<Completed<R>>) {
         let connection = &mut self.connections[node];
         connection.broken_at = Some(now);
+        connection.is_connected = false;
         done.extend(connection.in_flight.drain(..).map(|entry| Completed {
             request: entry.request,
             correlation: entry.correlation,

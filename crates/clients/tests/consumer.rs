@@ -7,7 +7,7 @@ use std::sync::Arc;
 use IsolationLevel::{ReadCommitted, ReadUncommitted};
 use eosim_actor::{Correlation, Cx, Effect, Out, Quiet};
 use eosim_clients::consumer::{Consumer, ConsumerOutcome, PolledPartition};
-use eosim_types::config::ConsumerConfig;
+use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
 use eosim_types::message::{
     FetchPartitionResponse, FetchResponse, IsolationLevel, ListOffsetsResponse, Message,
     MetadataResponse, Request, Response,
@@ -76,8 +76,12 @@ struct Reader {
 
 impl Reader {
     fn new(isolation_level: IsolationLevel, max_poll_records: u32) -> Self {
-        let config =
-            ConsumerConfig { isolation_level, max_poll_records, ..ConsumerConfig::default() };
+        let config = ConsumerConfig {
+            isolation_level,
+            max_poll_records,
+            auto_offset_reset: AutoOffsetReset::Earliest,
+            ..ConsumerConfig::default()
+        };
         let consumer = Consumer::new(&config, &[t(0)], &[BrokerId(1)]);
         let mut reader =
             Self { consumer, now: Instant::START, marks: Marks::new(), last: Correlation(0) };
@@ -137,7 +141,8 @@ impl Reader {
 
     fn poll(&mut self) -> Vec<PolledPartition> {
         let mut polled = vec![];
-        self.with_cx(|consumer, cx| consumer.poll(cx, &mut polled));
+        let polling = self.with_cx(|consumer, cx| consumer.poll(cx, &mut polled));
+        assert_eq!(polling, Ok(()));
         polled
     }
 }

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use eosim_actor::{Actor, CrashKind, Cx, Event, Out};
+use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
 use eosim_types::message::Message;
 use eosim_types::observation::Observed;
 use eosim_types::{ActorId, BrokerId, Instant, TopicPartition};
@@ -92,7 +93,11 @@ impl ConsumerApplication {
     }
 
     fn open(&self) -> Consumer {
-        Consumer::new(&self.spec.config, &self.spec.partitions, &self.brokers)
+        let config = ConsumerConfig {
+            auto_offset_reset: AutoOffsetReset::Earliest,
+            ..self.spec.config.clone()
+        };
+        Consumer::new(&config, &self.spec.partitions, &self.brokers)
     }
 
     fn ask_for_end_offsets(&mut self, consumer: &mut Consumer, cx: &Cx<'_>) {
@@ -105,7 +110,8 @@ impl ConsumerApplication {
 
     /// One `poll()`; `true` if it moved a position.
     fn poll(&mut self, consumer: &mut Consumer, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
-        consumer.poll(cx, &mut self.polled);
+        // Whatever is thrown, the next poll may do better.
+        let _thrown = consumer.poll(cx, &mut self.polled);
         let moved = !self.polled.is_empty();
         if moved {
             self.next_poll = cx.now() + self.spec.poll_interval;

@@ -7,8 +7,36 @@ use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use eosim_types::message::IsolationLevel;
-use eosim_types::record::{AbortedTxn, RecordBatch, TransactionResult};
+use eosim_types::record::{AbortedTxn, Payload, RecordBatch, TransactionResult};
 use eosim_types::{Env, ProducerId, TopicPartition, Value, rule};
+
+use crate::exception::{Exception, ExceptionClass};
+
+/// What waits for a `poll()`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Buffered {
+    /// Batches.
+    Fetch(CompletedFetch),
+    /// An error that is thrown when its turn has come.
+    Failed { partition: TopicPartition, fetch_offset: i64, exception: Exception },
+}
+
+impl Buffered {
+    pub(super) const fn partition(&self) -> TopicPartition {
+        match self {
+            Self::Fetch(fetch) => fetch.partition,
+            Self::Failed { partition, .. } => *partition,
+        }
+    }
+
+    /// The position at which it counts.
+    pub(super) const fn next_fetch_offset(&self) -> i64 {
+        match self {
+            Self::Fetch(fetch) => fetch.next_fetch_offset,
+            Self::Failed { fetch_offset, .. } => *fetch_offset,
+        }
+    }
+}
 
 /// A fetched run of batches and how far it was read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -57,26 +85,34 @@ impl CompletedFetch {
         self.consumed
     }
 
-    /// Delivers up to `max` records and moves the cursor (`fetchRecords`).
+    /// Delivers up to `max` records and moves the cursor (`fetchRecords`); the cursor stays in
+    /// front of a corrupt batch (K-FILT-1).
     pub(super) fn fetch_records(
         &mut self,
         max: usize,
         isolation_level: IsolationLevel,
         records: &mut Vec<(i64, Value)>,
         env: &mut Env<'_>,
-    ) {
+    ) -> Result<(), Exception> {
         while records.len() < max {
             let Some(batch) = self.current.take().or_else(|| self.next_batch(isolation_level, env))
             else {
                 self.consumed = true;
-                return;
+                return Ok(());
             };
+            if matches!(batch.payload, Payload::Corrupt) {
+                rule!(env, "K-FILT-1");
+                self.current = Some(batch);
+                let cause = Exception::new(ExceptionClass::Kafka);
+                return Err(Exception::caused_by(ExceptionClass::Kafka, cause));
+            }
             if self.deliver(&batch, max, records, env) {
                 self.next_fetch_offset = self.next_fetch_offset.max(batch.next_offset());
             } else {
                 self.current = Some(batch);
             }
         }
+        Ok(())
     }
 
     /// The next batch that is not skipped as a whole.
@@ -87,7 +123,11 @@ impl CompletedFetch {
     ) -> Option<RecordBatch> {
         loop {
             let batch = self.batches.pop_front()?;
-            if isolation_level == IsolationLevel::ReadCommitted && batch.has_producer_id() {
+            let corrupt = matches!(batch.payload, Payload::Corrupt);
+            if isolation_level == IsolationLevel::ReadCommitted
+                && batch.has_producer_id()
+                && !corrupt
+            {
                 rule!(env, "K-FILT-2");
                 self.consume_aborted_transactions_up_to(batch.last_offset());
                 if ends_abort(&batch) {

@@ -4,16 +4,14 @@ use alloc::vec::Vec;
 
 use eosim_actor::Cx;
 use eosim_types::message::{
-    FetchPartition, FetchPartitionResponse, FetchRequest, IsolationLevel, Response,
+    ApiKey, FetchPartition, FetchPartitionResponse, FetchRequest, IsolationLevel, Response,
 };
 use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, TopicPartition, rule};
 
-use super::completed_fetch::CompletedFetch;
+use super::completed_fetch::{Buffered, CompletedFetch};
 use super::{Consumer, InFlight};
+use crate::exception::{Exception, ExceptionClass};
 use crate::network_client::{Answer, ClientOut};
-
-/// Version of Fetch requests.
-const FETCH_VERSION: i16 = 11;
 
 impl Consumer {
     /// One Fetch to each leader that has none in flight, for the partitions that have a position
@@ -25,7 +23,7 @@ impl Consumer {
             let fetched = partitions.iter().map(|p| (p.partition, p.fetch_offset)).collect();
             let max_wait = self.config.fetch_max_wait.as_millis();
             let request = FetchRequest {
-                version: FETCH_VERSION,
+                version: self.api_versions.latest(ApiKey::Fetch),
                 replica: None,
                 isolation_level: self.config.isolation_level,
                 max_wait_ms: i32::try_from(max_wait).unwrap_or(i32::MAX),
@@ -33,7 +31,9 @@ impl Consumer {
                 partition_max_bytes: self.config.max_partition_fetch_bytes,
                 partitions,
             };
-            self.client.send(node, request.into(), InFlight::Fetch(fetched), cx.now(), out);
+            self.fetching.insert(node);
+            let in_flight = InFlight::Fetch(node, fetched);
+            self.client.send(node, request.into(), in_flight, cx.now(), out);
         }
     }
 
@@ -51,14 +51,14 @@ impl Consumer {
         None
     }
 
-    /// Has the node no request in flight, and is its connection usable?
-    pub(super) fn is_idle(&self, node: BrokerId, cx: &Cx<'_>) -> bool {
-        self.client.in_flight_count(node) == 0 && self.client.backing_off(node, cx.now()).is_none()
+    /// Has the node no Fetch on the wire, and is its connection usable?
+    fn is_idle(&self, node: BrokerId, cx: &Cx<'_>) -> bool {
+        !self.fetching.contains(&node) && self.client.backing_off(node, cx.now()).is_none()
     }
 
     fn is_fetchable(&self, index: usize, cx: &Cx<'_>) -> bool {
         let assigned = &self.assigned[index];
-        let buffered = self.completed_fetches.iter().any(|f| f.partition == assigned.partition);
+        let buffered = self.completed_fetches.iter().any(|f| f.partition() == assigned.partition);
         assigned.position.is_some()
             && !assigned.fetching
             && !buffered
@@ -123,7 +123,7 @@ impl Consumer {
         cx: &mut Cx<'_>,
     ) {
         if !answer.error.is_none() {
-            return self.fetch_failed(answer.partition, answer.error, cx);
+            return self.fetch_failed(answer.partition, fetch_offset, answer.error, cx);
         }
         rule!(cx.env, "K-POS-4");
         let bound = match self.config.isolation_level {
@@ -139,27 +139,37 @@ impl Consumer {
             }
         }
         if !answer.batches.is_empty() {
-            self.completed_fetches.push_back(CompletedFetch::new(
+            self.completed_fetches.push_back(Buffered::Fetch(CompletedFetch::new(
                 answer.partition,
                 fetch_offset,
                 bound,
                 answer.batches,
                 answer.aborted_transactions,
-            ));
+            )));
         }
     }
 
-    /// K-POS-5. What the real consumer throws, the application of the model takes as "poll again".
-    fn fetch_failed(&mut self, partition: TopicPartition, error: ErrorCode, cx: &mut Cx<'_>) {
+    /// K-POS-5.
+    fn fetch_failed(
+        &mut self,
+        partition: TopicPartition,
+        fetch_offset: i64,
+        error: ErrorCode,
+        cx: &mut Cx<'_>,
+    ) {
         use ErrorCode as E;
         rule!(cx.env, "K-POS-5");
-        match error {
-            E::OffsetOutOfRange => {
-                rule!(cx.env, "K-OFF-4");
-                if let Some(assigned) = self.assigned_mut(partition) {
-                    assigned.position = None;
+        let throws = match error {
+            E::OffsetOutOfRange => match self.reset_timestamp(cx) {
+                Some(to) => {
+                    rule!(cx.env, "K-OFF-4");
+                    if let Some(assigned) = self.assigned_mut(partition) {
+                        assigned.await_reset(to);
+                    }
+                    return;
                 }
-            }
+                None => Exception::of(error),
+            },
             E::NotLeaderOrFollower
             | E::ReplicaNotAvailable
             | E::KafkaStorageError
@@ -169,9 +179,16 @@ impl Consumer {
             | E::UnknownTopicId
             | E::InconsistentTopicId => {
                 self.metadata.request_update();
-                self.retry_later(partition, cx);
+                return self.retry_later(partition, cx);
             }
-            _ => self.retry_later(partition, cx),
-        }
+            E::UnknownLeaderEpoch | E::UnknownServerError => {
+                return self.retry_later(partition, cx);
+            }
+            E::TopicAuthorizationFailed => Exception::of(error),
+            E::CorruptMessage => Exception::new(ExceptionClass::Kafka),
+            _ => Exception::illegal_state(),
+        };
+        let failed = Buffered::Failed { partition, fetch_offset, exception: throws };
+        self.completed_fetches.push_back(failed);
     }
 }

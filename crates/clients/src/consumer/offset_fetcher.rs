@@ -2,121 +2,150 @@
 
 use eosim_actor::Cx;
 use eosim_types::message::{
-    ListOffsetsAsker, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTimestamp, Response,
+    ApiKey, IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsResponse,
+    ListOffsetsTimestamp, Response,
 };
 use eosim_types::{TopicPartition, rule};
 
-use super::{Assigned, Consumer, ConsumerOutcome, InFlight};
+use super::{Consumer, ConsumerOutcome, InFlight};
 use crate::network_client::{Answer, ClientOut};
 
-/// Version of ListOffsets requests.
-const LIST_OFFSETS_VERSION: i16 = 5;
+/// What an offset is looked up for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum ListedFor {
+    /// The position.
+    Reset,
+    /// One who reads for ever and asks for the end besides.
+    EndOffset,
+    /// `endOffsets()` or `beginningOffsets()`.
+    Call,
+    /// `currentLag()`.
+    Lag,
+}
 
 impl Consumer {
-    /// Asks for the start of each partition without a position, and for ends that are owed.
-    pub(super) fn send_list_offsets(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+    /// Asks where each partition that is reset begins (`resetPositionsIfNeeded`).
+    pub(super) fn reset_positions_if_needed(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
         for index in 0..self.assigned.len() {
             let assigned = &self.assigned[index];
-            let resets = assigned.position.is_none() && !assigned.resetting;
-            if assigned.retry_at > cx.now() {
-                continue;
-            }
-            if resets {
+            if let Some(to) = assigned.reset.filter(|_| !assigned.resetting)
+                && assigned.retry_at <= cx.now()
+            {
                 rule!(cx.env, "K-POS-7");
-                self.list_offsets(index, ListOffsetsTimestamp::Earliest, cx, out);
-            }
-            if self.assigned[index].end_offset_wanted {
-                self.list_offsets(index, ListOffsetsTimestamp::Latest, cx, out);
+                let partition = assigned.partition;
+                let sent = self.send_list(partition, to, ListedFor::Reset, cx, out);
+                self.assigned[index].resetting = sent;
             }
         }
     }
 
-    fn list_offsets(
+    /// Asks for ends that are owed.
+    pub(super) fn send_end_offset_requests(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        for index in 0..self.assigned.len() {
+            let assigned = &self.assigned[index];
+            if assigned.end_offset_wanted && assigned.retry_at <= cx.now() {
+                let (partition, latest) = (assigned.partition, ListOffsetsTimestamp::Latest);
+                let sent = self.send_list(partition, latest, ListedFor::EndOffset, cx, out);
+                self.assigned[index].end_offset_wanted = !sent;
+            }
+        }
+    }
+
+    /// `false` if there is nobody to be asked now.
+    pub(super) fn send_list(
         &mut self,
-        index: usize,
+        partition: TopicPartition,
         timestamp: ListOffsetsTimestamp,
+        purpose: ListedFor,
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
-    ) {
-        let partition = self.assigned[index].partition;
+    ) -> bool {
         let Some((node, current_leader_epoch)) = self.metadata.leader(partition) else {
-            return self.metadata.request_update();
+            self.metadata.request_update();
+            return false;
         };
         if self.client.backing_off(node, cx.now()).is_some() {
-            return;
+            return false;
         }
         rule!(cx.env, "K-OFF-1");
-        let asker = ListOffsetsAsker::Consumer(self.config.isolation_level);
-        let version = LIST_OFFSETS_VERSION;
-        let request =
-            ListOffsetsRequest { version, asker, partition, current_leader_epoch, timestamp };
-        let in_flight = if timestamp == ListOffsetsTimestamp::Latest {
-            self.assigned[index].end_offset_wanted = false;
-            InFlight::EndOffset(partition)
-        } else {
-            self.assigned[index].resetting = true;
-            InFlight::Reset(partition)
+        let request = ListOffsetsRequest {
+            version: self.api_versions.latest(ApiKey::ListOffsets),
+            asker: ListOffsetsAsker::Consumer(self.config.isolation_level),
+            partition,
+            current_leader_epoch,
+            timestamp,
         };
+        let in_flight = InFlight::ListOffsets(partition, purpose);
         self.client.send(node, request.into(), in_flight, cx.now(), out);
+        true
     }
 
-    /// The offset, or `None` after arranging for another attempt.
-    fn listed_offset(
+    pub(super) fn offset_listed(
         &mut self,
         partition: TopicPartition,
-        answer: &Answer,
-        cx: &mut Cx<'_>,
-    ) -> Option<i64> {
-        if let Answer::Response(Response::ListOffsets(ListOffsetsResponse {
-            error, offset, ..
-        })) = answer
-            && error.is_none()
-        {
-            return Some(*offset);
-        }
-        self.metadata.request_update();
-        self.retry_later(partition, cx);
-        None
-    }
-
-    /// A position was looked up; it counts only if there is none yet (K-POS-7).
-    pub(super) fn offset_found(
-        &mut self,
-        partition: TopicPartition,
+        purpose: ListedFor,
         answer: &Answer,
         cx: &mut Cx<'_>,
     ) {
-        let offset = self.listed_offset(partition, answer, cx);
+        let offset = match answer {
+            Answer::Response(Response::ListOffsets(ListOffsetsResponse {
+                error, offset, ..
+            })) if error.is_none() => Some(*offset),
+            _ => None,
+        };
+        if offset.is_none() {
+            self.metadata.request_update();
+        }
+        match purpose {
+            ListedFor::Reset => self.position_listed(partition, offset, cx),
+            ListedFor::EndOffset => self.end_listed(partition, offset, cx),
+            ListedFor::Call => {
+                self.is_listing = false;
+                self.listed = offset;
+                if offset.is_none() {
+                    self.retry_list_at = cx.now() + self.config.retry_backoff;
+                }
+            }
+            ListedFor::Lag => self.is_asking_for_lag = false,
+        }
+        if let Some(offset) = offset.filter(|_| purpose != ListedFor::Reset) {
+            rule!(cx.env, "K-OFF-2");
+            self.remember_bound(partition, offset);
+        }
+    }
+
+    /// A position was looked up; it counts only if it is still wanted (K-POS-7).
+    fn position_listed(&mut self, partition: TopicPartition, offset: Option<i64>, cx: &mut Cx<'_>) {
+        if offset.is_none() {
+            self.retry_later(partition, cx);
+        }
         let Some(assigned) = self.assigned_mut(partition) else { return };
         assigned.resetting = false;
-        if let Some(offset) = offset.filter(|_| assigned.position.is_none()) {
+        if let Some(offset) = offset.filter(|_| assigned.reset.is_some()) {
             rule!(cx.env, "K-OFF-4");
-            assigned.position = Some(offset);
+            assigned.set_position(offset);
             self.outcomes.push_back(ConsumerOutcome::PositionSet { partition, offset });
         }
     }
 
-    pub(super) fn end_found(
-        &mut self,
-        partition: TopicPartition,
-        answer: &Answer,
-        cx: &mut Cx<'_>,
-    ) {
-        let offset = self.listed_offset(partition, answer, cx);
-        let Some(assigned) = self.assigned_mut(partition) else { return };
-        match offset {
-            Some(offset) => {
-                rule!(cx.env, "K-OFF-2");
-                remember_bound(assigned, offset);
-                self.outcomes.push_back(ConsumerOutcome::EndOffset { partition, offset });
-            }
-            None => assigned.end_offset_wanted = true,
+    fn end_listed(&mut self, partition: TopicPartition, offset: Option<i64>, cx: &Cx<'_>) {
+        if let Some(offset) = offset {
+            self.outcomes.push_back(ConsumerOutcome::EndOffset { partition, offset });
+            return;
+        }
+        self.retry_later(partition, cx);
+        if let Some(assigned) = self.assigned_mut(partition) {
+            assigned.end_offset_wanted = true;
         }
     }
-}
 
-/// K-OFF-2: the answer takes the place of the bound remembered from the last Fetch.
-const fn remember_bound(assigned: &mut Assigned, offset: i64) {
-    assigned.high_watermark = offset;
-    assigned.last_stable_offset = offset;
+    /// K-OFF-2: the answer takes the place of the bound remembered from the last Fetch.
+    fn remember_bound(&mut self, partition: TopicPartition, offset: i64) {
+        let level = self.config.isolation_level;
+        let Some(assigned) = self.assigned_mut(partition) else { return };
+        match level {
+            IsolationLevel::ReadCommitted => assigned.last_stable_offset = offset,
+            IsolationLevel::ReadUncommitted => assigned.high_watermark = offset,
+        }
+    }
 }
