@@ -53,6 +53,8 @@ pub(super) struct Setup {
     pub(super) t: Vec<Vec<i32>>,
     pub(super) min_insync_replicas: i32,
     pub(super) transaction_state: Vec<i32>,
+    /// Replicas of the only partition of `__consumer_offsets`; none without the topic.
+    pub(super) consumer_offsets: Vec<i32>,
     pub(super) config: BrokerConfig,
     pub(super) defects: DefectSet,
 }
@@ -64,6 +66,7 @@ impl Default for Setup {
             t: alloc::vec![alloc::vec![1], alloc::vec![1]],
             min_insync_replicas: 1,
             transaction_state: alloc::vec![1],
+            consumer_offsets: Vec::new(),
             config: BrokerConfig::default(),
             defects: DefectSet::as_released(),
         }
@@ -90,7 +93,11 @@ impl Setup {
         let user =
             TopicConfig { min_insync_replicas: self.min_insync_replicas, ..TopicConfig::default() };
         let topic = |topic, replicas, config| TopicSpec { topic, replicas, config };
-        ControllerConfig {
+        let offsets = (!self.consumer_offsets.is_empty()).then(|| {
+            let replicas = alloc::vec![broker_ids(&self.consumer_offsets)];
+            topic(Topic::CONSUMER_OFFSETS, replicas, TopicConfig::default())
+        });
+        let mut config = ControllerConfig {
             brokers: (1..=self.brokers).map(BrokerId).collect(),
             topics: alloc::vec![
                 topic(
@@ -102,7 +109,9 @@ impl Setup {
             ],
             broker_config: self.config.clone(),
             transaction_version: TransactionVersion::Tv2,
-        }
+        };
+        config.topics.extend(offsets);
+        config
     }
 
     pub(super) fn build(self) -> Cluster {
@@ -112,6 +121,8 @@ impl Setup {
             config.topics.iter().map(|spec| (spec.topic, spec.config.clone())).collect();
         let mut names = Names::default();
         names.add_topic("t");
+        names.add_group("g");
+        names.add_group("h");
         let names = Arc::new(names);
         let spec = |id| BrokerSpec {
             id: BrokerId(id),

@@ -11,4 +11,5 @@ mod recorded;
 mod replication;
 mod requests;
 mod smoke;
+mod transactional_offsets;
 mod verification;

@@ -219,7 +219,7 @@ impl Bench {
         let end = self.now + Duration::from_millis(millis);
         while let Some(at) = self.timer.take().filter(|at| *at <= end) {
             self.now = self.now.max(at);
-            while let Some(prepared) = self.with(|c, cx| c.on_timer(cx)) {
+            while let Some(prepared) = self.with(GroupCoordinator::on_timer) {
                 self.write(Some(prepared));
             }
             if !self.held {
@@ -227,7 +227,7 @@ impl Bench {
             }
         }
         self.now = end;
-        self.with(|c, cx| c.on_timer(cx));
+        self.with(GroupCoordinator::on_timer);
     }
 
     /// A marker is written.
