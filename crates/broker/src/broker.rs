@@ -169,7 +169,6 @@ impl Broker {
         self.process.lifecycle.broker_epoch = broker_epoch;
         self.apply_image(cx, out, self.initial_image.clone());
         let (mut io, parts) = self.split(cx, out);
-        parts.transaction_coordinator.run(&mut io, parts.replica_manager);
         parts.transaction_coordinator.load_all(&mut io, parts.replica_manager);
         parts.lifecycle.start_registered(&mut io, broker_epoch);
         parts.metadata_loader.fetch(&mut io);

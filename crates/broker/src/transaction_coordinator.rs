@@ -22,7 +22,7 @@ use eosim_types::message::{
 use eosim_types::record::{Payload, RecordBatch, TransactionLogRecord};
 use eosim_types::{
     BrokerId, CoordinatorEpoch, Duration, ErrorCode, Instant, LeaderEpoch, ProducerEpoch,
-    ProducerId, Sequence, Topic, TopicPartition,
+    ProducerId, Sequence, Topic, TopicPartition, rule,
 };
 
 use crate::io::Io;
@@ -32,6 +32,14 @@ use crate::replica_manager::append::AppendOptions;
 use crate::replica_manager::delayed_operation::Appender;
 use crate::replica_manager::roles::LeadershipChange;
 use crate::timers::{BROKER_TIMERS, Timer};
+
+/// A change of roles of which the coordinator has not heard yet (C-LK-4).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Election {
+    at: Instant,
+    partition: i32,
+    change: LeadershipChange,
+}
 
 /// A partition that waits to be read (C-LOAD-2).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -46,6 +54,7 @@ struct Load {
 pub(crate) struct TransactionCoordinatorService {
     pub(crate) coordinator: TransactionCoordinator,
     actions: Vec<Action>,
+    elections: VecDeque<Election>,
     loads: VecDeque<Load>,
 }
 
@@ -55,6 +64,7 @@ impl TransactionCoordinatorService {
         Self {
             coordinator: TransactionCoordinator::new(broker),
             actions: Vec::new(),
+            elections: VecDeque::new(),
             loads: VecDeque::new(),
         }
     }
@@ -63,6 +73,7 @@ impl TransactionCoordinatorService {
     pub(crate) fn reset(&mut self) {
         self.coordinator.reset();
         self.actions.clear();
+        self.elections.clear();
         self.loads.clear();
     }
 
@@ -83,13 +94,31 @@ impl TransactionCoordinatorService {
         coordinator.start(&mut ctx);
     }
 
-    /// The replicas of `tp` have changed roles (C-LOAD-1).
+    /// The replica of a partition has changed its role; the coordinator hears of it later.
     pub(crate) fn on_leadership_change(
         &mut self,
         io: &mut Io<'_>,
         partition: i32,
         change: LeadershipChange,
     ) {
+        let at = io.now() + io.spec.config.transaction_state_election_delay;
+        self.elections.push_back(Election { at, partition, change });
+        self.run_elections(io, io.now());
+    }
+
+    /// The coordinator hears of all changes of roles that were to wait until `now` at most.
+    fn run_elections(&mut self, io: &mut Io<'_>, now: Instant) {
+        while let Some(election) = self.elections.pop_front_if(|election| election.at <= now) {
+            self.change_leadership(io, election.partition, election.change);
+        }
+        if let Some(election) = self.elections.front() {
+            rule!(io.env, "C-LK-4");
+            io.wake_at(Timer::TransactionStateLoad, election.at);
+        }
+    }
+
+    /// C-LOAD-1.
+    fn change_leadership(&mut self, io: &mut Io<'_>, partition: i32, change: LeadershipChange) {
         let (coordinator, mut ctx) = self.parts(io);
         match change {
             LeadershipChange::Elected(epoch) => coordinator.on_elected(&mut ctx, partition, epoch),
@@ -211,8 +240,9 @@ impl TransactionCoordinatorService {
         }
     }
 
-    /// Reads the partitions whose time has come (C-LOAD-3).
+    /// Takes over, then reads the partitions whose time has come (C-LOAD-3).
     pub(crate) fn run_loads(&mut self, io: &mut Io<'_>, replicas: &ReplicaManager) {
+        self.run_elections(io, io.now());
         while self.loads.front().is_some_and(|load| load.at <= io.now()) {
             if let Some(load) = self.loads.pop_front() {
                 self.load(io, replicas, &load);
@@ -223,8 +253,10 @@ impl TransactionCoordinatorService {
         }
     }
 
-    /// Reads every waiting partition at once: the run begins in a settled cluster.
-    pub(crate) fn load_all(&mut self, io: &mut Io<'_>, replicas: &ReplicaManager) {
+    /// Takes over and reads every partition at once: the run begins in a settled cluster.
+    pub(crate) fn load_all(&mut self, io: &mut Io<'_>, replicas: &mut ReplicaManager) {
+        self.run_elections(io, Instant::FAR);
+        self.run(io, replicas);
         for load in core::mem::take(&mut self.loads) {
             self.load(io, replicas, &load);
         }

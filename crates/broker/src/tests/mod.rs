@@ -11,5 +11,6 @@ mod recorded;
 mod replication;
 mod requests;
 mod smoke;
+mod takeover;
 mod transactional_offsets;
 mod verification;

@@ -32,8 +32,13 @@ pub(crate) fn names(case: &Case) -> Result<Names, Unsupported> {
     Ok(names)
 }
 
-/// The cluster of `case`, whose names are `names`.
-pub(crate) fn plan(case: &Case, names: &mut Names) -> Result<ClusterPlan, Unsupported> {
+/// The cluster of `case`, whose names are `names`; its coordinators take over so long after a
+/// start (C-LK-4).
+pub(crate) fn plan(
+    case: &Case,
+    names: &mut Names,
+    transaction_state_election_delay: Duration,
+) -> Result<ClusterPlan, Unsupported> {
     let several = is_several(case);
     let topics: Result<Vec<_>, _> =
         case.topics.iter().map(|(name, layout)| topic(names.add_topic(name), layout)).collect();
@@ -44,7 +49,10 @@ pub(crate) fn plan(case: &Case, names: &mut Names) -> Result<ClusterPlan, Unsupp
         controller: ControllerConfig {
             brokers: (1..=if several { 3 } else { 1 }).map(BrokerId).collect(),
             topics: specs,
-            broker_config: if several { three_brokers_config() } else { single_broker_config() },
+            broker_config: BrokerConfig {
+                transaction_state_election_delay,
+                ..if several { three_brokers_config() } else { single_broker_config() }
+            },
             transaction_version: TransactionVersion::Tv2,
         },
     };

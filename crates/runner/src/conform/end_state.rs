@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use eosim_types::message::{
-    DescribeProducersRequest, IsolationLevel, ListOffsetsAsker, ListOffsetsRequest,
-    ListOffsetsTimestamp, OffsetFetchRequest,
+    DescribeProducersRequest, DescribeTransactionsRequest, IsolationLevel, ListOffsetsAsker,
+    ListOffsetsRequest, ListOffsetsTimestamp, OffsetFetchRequest,
 };
 use eosim_types::{BrokerId, LeaderEpoch, TopicPartition};
 use serde_json::{Map, Value, json};
@@ -22,7 +22,9 @@ impl Player<'_> {
         let mut transactions = Map::new();
         for id in recorded("transactions").keys() {
             let transactional_id = self.names.add_transactional_id(id);
-            transactions.insert(id.clone(), self.describe(transactional_id));
+            let target = Target::Transaction(transactional_id);
+            let answer = self.ask_once(target, DescribeTransactionsRequest { transactional_id });
+            transactions.insert(id.clone(), answer);
         }
         let mut partitions = Map::new();
         for text in recorded("partitions").keys() {
