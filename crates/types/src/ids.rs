@@ -1,5 +1,6 @@
 //! Identifiers, each with the width that Kafka gives it. `-1` means "none", as in Kafka.
 
+use core::cmp::Ordering;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
@@ -174,9 +175,7 @@ impl GroupId {
 }
 
 /// One partition of one topic.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct TopicPartition {
     /// The topic.
     pub topic: Topic,
@@ -189,6 +188,26 @@ impl TopicPartition {
     #[must_use]
     pub const fn new(topic: Topic, partition: i32) -> Self {
         Self { topic, partition }
+    }
+
+    /// Topic and partition in one number, in the order of topics, then partitions.
+    #[inline]
+    fn in_order(self) -> i64 {
+        (i64::from(self.topic.0) << 32) + i64::from(self.partition)
+    }
+}
+
+impl Ord for TopicPartition {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.in_order().cmp(&other.in_order())
+    }
+}
+
+impl PartialOrd for TopicPartition {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -213,6 +232,13 @@ mod tests {
         assert!(!Sequence(0).follows(Sequence(5)));
         assert!(!Sequence(2).follows(Sequence(0)));
         assert!(!Sequence(1).follows(Sequence(i32::MAX)));
+    }
+
+    #[test]
+    fn partitions_stand_in_the_order_of_topics_then_numbers() {
+        let sorted = [(0, -1), (0, 0), (0, i32::MAX), (1, i32::MIN), (1, 0), (2, 0)];
+        let sorted = sorted.map(|(topic, partition)| TopicPartition::new(Topic(topic), partition));
+        assert!(sorted.is_sorted_by(|a, b| a < b));
     }
 
     #[test]

@@ -13,18 +13,47 @@ use crate::ids::{GroupId, Topic, TopicPartition, TransactionalId, Value};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Names {
     topics: Vec<String>,
-    transactional_ids: Vec<String>,
-    groups: Vec<String>,
+    transactional_ids: Vec<Hashed>,
+    groups: Vec<Hashed>,
     values: Vec<String>,
+}
+
+/// A string with its hash in Java, which requests ask for all the time.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Hashed {
+    text: String,
+    java_hash: i32,
+}
+
+impl From<&str> for Hashed {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_string(), java_hash: java_hash(text) }
+    }
+}
+
+impl PartialEq<str> for Hashed {
+    fn eq(&self, other: &str) -> bool {
+        self.text == other
+    }
+}
+
+/// `String#hashCode` in Java.
+fn java_hash(text: &str) -> i32 {
+    text.encode_utf16().fold(0i32, |h, unit| h.wrapping_mul(31).wrapping_add(i32::from(unit)))
+}
+
+/// C-PART-1: the absolute value (0 for `i32::MIN`), modulo.
+fn partition_of_hash(java_hash: i32, partitions: i32) -> i32 {
+    java_hash.checked_abs().unwrap_or(0) % partitions
 }
 
 /// Set in a [`Value`] that is an index into the scripted values of [`Names`].
 const SCRIPTED: u64 = 1 << 63;
 
-fn intern(list: &mut Vec<String>, name: &str) -> u16 {
+fn intern<T: PartialEq<str> + for<'a> From<&'a str>>(list: &mut Vec<T>, name: &str) -> u16 {
     let found = list.iter().position(|known| known == name);
     let index = found.unwrap_or_else(|| {
-        list.push(name.to_string());
+        list.push(name.into());
         list.len() - 1
     });
     u16::try_from(index).expect("at most 65536 names of a kind")
@@ -34,8 +63,8 @@ impl Default for Names {
     fn default() -> Self {
         Self {
             topics: ["__transaction_state", "__consumer_offsets"].map(String::from).to_vec(),
-            transactional_ids: [String::new()].to_vec(),
-            groups: [String::new()].to_vec(),
+            transactional_ids: [Hashed::default()].to_vec(),
+            groups: [Hashed::default()].to_vec(),
             values: Vec::new(),
         }
     }
@@ -83,13 +112,13 @@ impl Names {
     /// The text of `id`.
     #[must_use]
     pub fn transactional_id(&self, id: TransactionalId) -> &str {
-        self.transactional_ids.get(usize::from(id.0)).map_or("?", String::as_str)
+        self.transactional_ids.get(usize::from(id.0)).map_or("?", |id| &id.text)
     }
 
     /// The text of `group`.
     #[must_use]
     pub fn group(&self, group: GroupId) -> &str {
-        self.groups.get(usize::from(group.0)).map_or("?", String::as_str)
+        self.groups.get(usize::from(group.0)).map_or("?", |group| &group.text)
     }
 
     /// `topic-partition`, as Kafka prints it.
@@ -113,22 +142,21 @@ impl Names {
     /// (C-PART-1): Java's string hash, its absolute value (0 for `i32::MIN`), modulo.
     #[must_use]
     pub fn hash_partition(key: &str, partitions: i32) -> i32 {
-        let hash = key
-            .encode_utf16()
-            .fold(0i32, |h, unit| h.wrapping_mul(31).wrapping_add(i32::from(unit)));
-        hash.checked_abs().unwrap_or(0) % partitions
+        partition_of_hash(java_hash(key), partitions)
     }
 
     /// The `__transaction_state` partition of `id`.
     #[must_use]
     pub fn transaction_partition(&self, id: TransactionalId, partitions: i32) -> i32 {
-        Self::hash_partition(self.transactional_id(id), partitions)
+        let id = self.transactional_ids.get(usize::from(id.0));
+        partition_of_hash(id.map_or(0, |id| id.java_hash), partitions)
     }
 
     /// The `__consumer_offsets` partition of `group`.
     #[must_use]
     pub fn group_partition(&self, group: GroupId, partitions: i32) -> i32 {
-        Self::hash_partition(self.group(group), partitions)
+        let group = self.groups.get(usize::from(group.0));
+        partition_of_hash(group.map_or(0, |group| group.java_hash), partitions)
     }
 }
 
