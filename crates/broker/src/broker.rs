@@ -122,9 +122,8 @@ impl Broker {
     }
 
     fn take_logs_back(&mut self) {
-        let partitions = core::mem::take(&mut self.process.replica_manager.partitions);
-        for (tp, partition) in partitions {
-            self.log_manager.put(tp, partition.log);
+        for partition in self.process.replica_manager.partitions.take() {
+            self.log_manager.put(partition.topic_partition, partition.log);
         }
     }
 

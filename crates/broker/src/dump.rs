@@ -12,9 +12,9 @@ impl Broker {
     /// Adds every replica and every owned transactional id to `dump`. The logs of a dead process
     /// are shown as they lie on its disk.
     pub fn dump(&self, dump: &mut ClusterDump) {
-        for (&tp, partition) in &self.replica_manager().partitions {
+        for partition in self.replica_manager().partitions.iter() {
             let role = (partition.is_leader(), partition.leader_epoch);
-            dump.replicas.push(self.dump_log(tp, &partition.log, role));
+            dump.replicas.push(self.dump_log(partition.topic_partition, &partition.log, role));
         }
         for (tp, log) in self.log_manager().logs() {
             let leader_epoch = log.latest_epoch().unwrap_or(LeaderEpoch::NONE);

@@ -160,9 +160,13 @@ impl GroupCoordinatorBridge {
     /// Goes on with what was verified or written, and carries out what was decided. True if there
     /// was anything.
     pub(crate) fn run(&mut self, io: &mut Io<'_>, replicas: &mut ReplicaManager) -> bool {
-        let mut progress = false;
+        let nothing = replicas.verified_commits.is_empty()
+            && replicas.offset_markers.is_empty()
+            && self.actions.is_empty();
+        if nothing {
+            return false;
+        }
         for verified in core::mem::take(&mut replicas.verified_commits) {
-            progress = true;
             let PendingOffsetCommit { token, request, outcomes } = verified.commit;
             let (coordinator, mut cx) = self.parts(io);
             let to = ReplyTo(token.0);
@@ -174,14 +178,12 @@ impl GroupCoordinatorBridge {
             }
         }
         for (partition, batch) in core::mem::take(&mut replicas.offset_markers) {
-            progress = true;
             self.marker_appended(io, replicas, partition, &batch);
         }
         for action in core::mem::take(&mut self.actions) {
-            progress = true;
             self.carry_out(io, replicas, action);
         }
-        progress
+        true
     }
 
     fn marker_appended(
@@ -204,7 +206,7 @@ impl GroupCoordinatorBridge {
             Action::SetTimer { at } => io.wake_at(Timer::GroupCoordinator, at),
             Action::Load { partition, leader_epoch } => {
                 let tp = TopicPartition::new(Topic::CONSUMER_OFFSETS, partition);
-                let Some(led) = replicas.partitions.get(&tp) else { return };
+                let Some(led) = replicas.partitions.get(tp) else { return };
                 let high_watermark = led.log.high_watermark();
                 let (coordinator, mut cx) = self.parts(io);
                 let batches = led.log.batches();

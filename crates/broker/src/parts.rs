@@ -45,7 +45,7 @@ impl Parts<'_> {
 
     fn on_change(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
         self.replica_manager.try_complete_actions(io, tp);
-        let led = self.replica_manager.partitions.get(&tp).filter(|p| p.is_leader());
+        let led = self.replica_manager.partitions.get(tp).filter(|p| p.is_leader());
         let Some(high_watermark) = led.map(|partition| partition.log.high_watermark()) else {
             return;
         };

@@ -43,25 +43,25 @@ impl Broker {
     #[must_use]
     pub fn leads(&self, partition: TopicPartition) -> bool {
         let partitions = &self.replica_manager().partitions;
-        partitions.get(&partition).is_some_and(Partition::is_leader)
+        partitions.get(partition).is_some_and(Partition::is_leader)
     }
 
     /// High watermark and last stable offset of a replica.
     #[must_use]
     pub fn bounds(&self, partition: TopicPartition) -> Option<(i64, i64)> {
-        let partition = self.replica_manager().partitions.get(&partition)?;
+        let partition = self.replica_manager().partitions.get(partition)?;
         Some((partition.log.high_watermark(), partition.log.last_stable_offset()))
     }
 
     fn unstable_partitions(&self) -> impl Iterator<Item = Unfinished> + '_ {
-        let led = self.replica_manager().partitions.iter().filter(|(_, p)| p.is_leader());
-        led.filter_map(|(&partition, state)| {
+        let led = self.replica_manager().partitions.iter().filter(|p| p.is_leader());
+        led.filter_map(|state| {
             let (high_watermark, log_end_offset) =
                 (state.log.high_watermark(), state.log.log_end_offset());
             let last_stable_offset = state.log.last_stable_offset();
             let over = high_watermark == log_end_offset && last_stable_offset >= high_watermark;
             (!over).then_some(Unfinished::Partition {
-                partition,
+                partition: state.topic_partition,
                 high_watermark,
                 last_stable_offset,
                 log_end_offset,

@@ -195,17 +195,19 @@ impl TransactionCoordinatorService {
     /// Hands over appends that have ended and carries out what was decided. True if there was
     /// anything.
     pub(crate) fn run(&mut self, io: &mut Io<'_>, replicas: &mut ReplicaManager) -> bool {
-        let finished = core::mem::take(&mut replicas.finished_appends);
-        for &(id, error) in &finished {
+        if replicas.finished_appends.is_empty() && self.actions.is_empty() {
+            return false;
+        }
+        for (id, error) in replicas.finished_appends.drain(..) {
             let (coordinator, mut ctx) = self.parts(io);
             coordinator.on_append_result(&mut ctx, id, error);
         }
-        if self.actions.is_empty() {
-            return !finished.is_empty();
-        }
-        for action in core::mem::take(&mut self.actions) {
+        let mut actions = core::mem::take(&mut self.actions);
+        for action in actions.drain(..) {
             self.carry_out(io, replicas, action);
         }
+        debug_assert!(self.actions.is_empty(), "what is carried out decides nothing");
+        self.actions = actions;
         true
     }
 
@@ -265,7 +267,7 @@ impl TransactionCoordinatorService {
     /// A replica that leads no more has nothing to read.
     fn load(&mut self, io: &mut Io<'_>, replicas: &ReplicaManager, load: &Load) {
         let tp = TopicPartition::new(Topic::TRANSACTION_STATE, load.partition);
-        let led = replicas.partitions.get(&tp).filter(|partition| partition.is_leader());
+        let led = replicas.partitions.get(tp).filter(|partition| partition.is_leader());
         let (coordinator, mut ctx) = self.parts(io);
         let (epoch, partition) = (load.coordinator_epoch, load.partition);
         let Some(led) = led else {
@@ -293,7 +295,7 @@ fn append(
     records: &[TransactionLogRecord],
     timeout: Duration,
 ) {
-    let current = replicas.partitions.get(&tp).map(|partition| partition.leader_epoch);
+    let current = replicas.partitions.get(tp).map(|partition| partition.leader_epoch);
     let result = if current == Some(LeaderEpoch(coordinator_epoch.0)) {
         let options = AppendOptions {
             origin: AppendOrigin::Coordinator,

@@ -67,6 +67,7 @@ fn data_requests(names: &mut Names) -> Vec<Request> {
             max_wait_ms: 1,
             min_bytes: 1,
             partition_max_bytes: 1,
+            is_full: true,
             partitions: vec![fetch],
         }
         .into(),

@@ -82,20 +82,20 @@ impl ReplicaManager {
         results: Vec<(TopicPartition, AppendResult)>,
     ) {
         let id = self.purgatory.next_id();
-        let mut waiting = Vec::new();
+        let mut undecided = 0;
         for (tp, result) in &results {
-            let (Ok(info), Some(partition)) = (result, self.partitions.get_mut(tp)) else {
+            let (Ok(info), Some(partition)) = (result, self.partitions.get_mut(*tp)) else {
                 continue;
             };
             rule!(io.env, "L-DUP-4");
             partition.watchers.push((info.last_offset + 1, id));
-            waiting.push(*tp);
+            undecided += 1;
             self.note_change(*tp);
         }
         let responses = results.into_iter().map(|(tp, result)| response_of(tp, result)).collect();
         let deadline = io.now() + timeout;
-        let delayed = DelayedProduce { appender, deadline, waiting, responses };
-        if delayed.waiting.is_empty() {
+        let delayed = DelayedProduce { appender, deadline, undecided, responses };
+        if delayed.undecided == 0 {
             return self.finish_append(io, delayed);
         }
         self.purgatory.produces.insert(id, delayed);
@@ -104,12 +104,9 @@ impl ReplicaManager {
 
     /// Decides the parked appends of `tp` that can be decided (`DelayedProduce#tryComplete`).
     pub(crate) fn complete_produces(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
-        let Some(partition) = self.partitions.get_mut(&tp) else { return };
-        if partition.watchers.is_empty() {
-            return;
-        }
-        let (due, error) = partition.take_due_watchers(io);
-        for id in due {
+        while let Some(partition) = self.partitions.get_mut(tp)
+            && let Some((id, error)) = partition.take_due_watcher(io)
+        {
             self.decide_append(io, id, tp, error);
         }
     }
@@ -121,10 +118,10 @@ impl ReplicaManager {
         tp: TopicPartition,
         error: ErrorCode,
     ) {
-        let Some(delayed) = self.purgatory.produces.get_mut(&id) else { return };
+        let Some(delayed) = self.purgatory.produces.get_mut(id) else { return };
         delayed.decide(tp, error);
-        if delayed.waiting.is_empty()
-            && let Some(delayed) = self.purgatory.produces.remove(&id)
+        if delayed.undecided == 0
+            && let Some(delayed) = self.purgatory.produces.remove(id)
         {
             self.finish_append(io, delayed);
         }
@@ -133,12 +130,12 @@ impl ReplicaManager {
     /// The deadline has passed: what is undecided stays unknown, and is found out by the producer's
     /// retry (L-ACK-3, L-ACK-4, L-FO-2).
     pub(crate) fn expire_produce(&mut self, io: &mut Io<'_>, id: OperationId) {
-        let Some(mut delayed) = self.purgatory.produces.remove(&id) else { return };
+        let Some(mut delayed) = self.purgatory.produces.remove(id) else { return };
         rule!(io.env, "L-ACK-4");
-        for tp in core::mem::take(&mut delayed.waiting) {
-            delayed.decide(tp, ErrorCode::RequestTimedOut);
-            if let Some(partition) = self.partitions.get_mut(&tp) {
-                partition.watchers.retain(|(_, watcher)| *watcher != id);
+        for response in &mut delayed.responses {
+            let partition = self.partitions.get_mut(response.partition);
+            if partition.is_some_and(|partition| partition.remove_watcher(id)) {
+                response.error = ErrorCode::RequestTimedOut;
             }
         }
         self.finish_append(io, delayed);
@@ -201,14 +198,16 @@ impl Partition {
         }
     }
 
-    /// Takes the watchers that can be decided, and how (`checkEnoughReplicasReachOffset`).
-    fn take_due_watchers(&mut self, io: &mut Io<'_>) -> (Vec<OperationId>, ErrorCode) {
+    /// Takes a watcher that can be decided, and how (`checkEnoughReplicasReachOffset`).
+    fn take_due_watcher(&mut self, io: &mut Io<'_>) -> Option<(OperationId, ErrorCode)> {
+        if self.watchers.is_empty() {
+            return None;
+        }
         rule!(io.env, "L-ACK-3");
         let min_isr = self.effective_min_isr(io);
         let Role::Leader(leadership) = &self.role else {
             rule!(io.env, "L-FO-4");
-            let all = self.watchers.drain(..).map(|(_, id)| id).collect();
-            return (all, ErrorCode::NotLeaderOrFollower);
+            return Some((self.watchers.remove(0).1, ErrorCode::NotLeaderOrFollower));
         };
         let error = if leadership.isr.maximal_len() < min_isr {
             ErrorCode::NotEnoughReplicasAfterAppend
@@ -216,15 +215,15 @@ impl Partition {
             ErrorCode::None
         };
         let high_watermark = self.log.high_watermark();
-        let mut due = Vec::new();
-        self.watchers.retain(|&(required, id)| {
-            let reached = required <= high_watermark;
-            if reached {
-                due.push(id);
-            }
-            !reached
-        });
-        (due, error)
+        let due = self.watchers.iter().position(|&(required, _)| required <= high_watermark)?;
+        Some((self.watchers.remove(due).1, error))
+    }
+
+    /// The append `id` waits no more; did it wait?
+    fn remove_watcher(&mut self, id: OperationId) -> bool {
+        let waiting = self.watchers.len();
+        self.watchers.retain(|(_, watcher)| *watcher != id);
+        self.watchers.len() < waiting
     }
 }
 

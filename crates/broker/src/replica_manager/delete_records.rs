@@ -67,7 +67,7 @@ impl ReplicaManager {
         if self.purgatory.deletes.is_empty() {
             return;
         }
-        let Some(partition) = self.partitions.get(&tp) else { return };
+        let Some(partition) = self.partitions.get(tp) else { return };
         let low_watermark = partition.low_watermark(io);
         let leads = partition.is_leader();
         let decided = |delayed: &DelayedDeleteRecords| {
@@ -75,7 +75,7 @@ impl ReplicaManager {
         };
         let deletes = self.purgatory.deletes.iter();
         let ids: alloc::vec::Vec<_> =
-            deletes.filter(|(_, delayed)| decided(delayed)).map(|(&id, _)| id).collect();
+            deletes.filter(|(_, delayed)| decided(delayed)).map(|(id, _)| id).collect();
         let error = if leads { ErrorCode::None } else { ErrorCode::NotLeaderOrFollower };
         for id in ids {
             self.complete_delete(io, id, error);
@@ -84,9 +84,9 @@ impl ReplicaManager {
 
     /// Answers a parked deletion.
     pub(crate) fn complete_delete(&mut self, io: &mut Io<'_>, id: OperationId, error: ErrorCode) {
-        let Some(delayed) = self.purgatory.deletes.remove(&id) else { return };
+        let Some(delayed) = self.purgatory.deletes.remove(id) else { return };
         let tp = delayed.partition;
-        let low_watermark = match self.partitions.get(&tp) {
+        let low_watermark = match self.partitions.get(tp) {
             Some(partition) if error.is_none() => partition.low_watermark(io),
             _ => -1,
         };

@@ -3,7 +3,10 @@
 //! Kafka counterpart: `KafkaApis#handleFetchRequest`, `ReplicaManager#fetchMessages` and
 //! `#readFromLog`, `Partition#fetchRecords`, `DelayedFetch`. Invariants: no reader gets anything at
 //! or beyond its bound (L-FET-1); bounds in an answer are those from before the read (L-FET-4).
-//! There are no fetch sessions: every answer tells the high watermark, so L-HW-6 cannot happen.
+//! Of Kafka's fetch sessions the answers are modelled, not the requests: a request has every
+//! partition, an answer to a follower only those of which there is something new (L-HW-6).
+
+use alloc::vec::Vec;
 
 use eosim_actor::RequestToken;
 use eosim_types::message::{
@@ -99,10 +102,37 @@ impl ReplicaManager {
         Ok((partition, Readable::Bytes(bytes)))
     }
 
-    /// Reads every partition of a request (`readFromLog`).
-    fn read_from_log(&self, io: &mut Io<'_>, request: &FetchRequest) -> FetchResponse {
-        let read = |read: &FetchPartition| self.read_partition(io, request, read);
-        FetchResponse { partitions: request.partitions.iter().map(read).collect() }
+    /// Reads the partitions of a request (`readFromLog`).
+    fn read_from_log(&mut self, io: &mut Io<'_>, request: &FetchRequest) -> FetchResponse {
+        let mut partitions = Vec::with_capacity(request.partitions.len());
+        for read in &request.partitions {
+            let answer = self.read_partition(io, request, read);
+            if self.must_respond(io, request, &answer) {
+                partitions.push(answer);
+            }
+        }
+        FetchResponse { partitions }
+    }
+
+    /// L-HW-6 (`CachedPartition#maybeUpdateResponseData`): a follower is told nothing twice.
+    fn must_respond(
+        &mut self,
+        io: &mut Io<'_>,
+        request: &FetchRequest,
+        answer: &FetchPartitionResponse,
+    ) -> bool {
+        let Some((follower, _)) = request.replica else { return true };
+        let partition = self.partitions.get_mut(answer.partition);
+        let Some(replica) = partition.and_then(|p| p.remote_replica_mut(follower)) else {
+            return true;
+        };
+        let bounds = Some((answer.high_watermark, answer.log_start_offset));
+        let told = core::mem::replace(&mut replica.told, bounds);
+        if request.is_full || told != bounds {
+            return true;
+        }
+        rule!(io.env, "L-HW-6");
+        !answer.error.is_none() || answer.diverging_epoch.is_some() || !answer.batches.is_empty()
     }
 
     fn read_partition(
@@ -134,7 +164,7 @@ impl ReplicaManager {
     fn update_follower_fetch_states(&mut self, io: &mut Io<'_>, request: &FetchRequest) {
         let Some((follower, broker_epoch)) = request.replica else { return };
         for read in &request.partitions {
-            let Some(partition) = self.partitions.get_mut(&read.partition) else { continue };
+            let Some(partition) = self.partitions.get_mut(read.partition) else { continue };
             if partition.diverges_or_is_fenced(io, read) {
                 continue;
             }
@@ -153,18 +183,20 @@ impl ReplicaManager {
 
     /// Answers the parked fetches of `tp` that have become ready.
     pub(crate) fn complete_fetches(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
-        for id in self.purgatory.fetches_of(tp) {
-            let ready = |fetch: &DelayedFetch| self.is_ready(io, &fetch.request, Some(tp));
-            if self.purgatory.fetches.get(&id).is_some_and(ready) {
+        let mut place = 0;
+        while let Some((id, fetch)) = self.purgatory.fetches.at(place) {
+            if fetch.reads(tp) && self.is_ready(io, &fetch.request, Some(tp)) {
                 rule!(io.env, "L-FET-5");
                 self.complete_fetch(io, id);
+            } else {
+                place += 1;
             }
         }
     }
 
     /// Answers a parked fetch with what there is now.
     pub(crate) fn complete_fetch(&mut self, io: &mut Io<'_>, id: OperationId) {
-        let Some(fetch) = self.purgatory.fetches.remove(&id) else { return };
+        let Some(fetch) = self.purgatory.fetches.remove(id) else { return };
         let response = self.read_from_log(io, &fetch.request);
         io.respond(fetch.token, response);
     }
@@ -244,8 +276,8 @@ fn error_response(partition: TopicPartition, error: ErrorCode) -> FetchPartition
         high_watermark: -1,
         last_stable_offset: -1,
         log_start_offset: -1,
-        aborted_transactions: alloc::vec::Vec::new(),
+        aborted_transactions: Vec::new(),
         diverging_epoch: None,
-        batches: alloc::vec::Vec::new(),
+        batches: Vec::new(),
     }
 }

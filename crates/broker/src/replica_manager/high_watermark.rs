@@ -56,11 +56,7 @@ impl Partition {
         follower: BrokerId,
         fetch: FollowerFetch,
     ) -> bool {
-        let Role::Leader(leadership) = &mut self.role else { return false };
-        let replicas = &mut leadership.remote_replicas;
-        let Some(replica) = replicas.iter_mut().find(|replica| replica.id == follower) else {
-            return false;
-        };
+        let Some(replica) = self.remote_replica_mut(follower) else { return false };
         let before = (replica.log_end_offset, replica.log_start_offset);
         replica.update_fetch_state(&mut io.env, fetch);
         let changed = before != (replica.log_end_offset, replica.log_start_offset);

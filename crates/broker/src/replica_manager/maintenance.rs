@@ -80,7 +80,7 @@ impl ReplicaManager {
     }
 
     fn run_task(&mut self, io: &mut Io<'_>, task: Task) {
-        for partition in self.partitions.values_mut() {
+        for partition in self.partitions.iter_mut() {
             match task {
                 Task::ShrinkIsr => partition.maybe_shrink_isr(io),
                 Task::CheckpointHighWatermarks => {

@@ -29,6 +29,7 @@ mod list_offsets;
 mod maintenance;
 mod offset_for_leader_epoch;
 pub(crate) mod partition;
+pub(crate) mod partitions;
 mod produce;
 mod replica;
 mod replica_alter_partition;
@@ -42,6 +43,7 @@ mod write_txn_markers;
 use delayed_operation::{Purgatory, expired};
 use maintenance::MaintenanceSchedule;
 use partition::Partition;
+use partitions::Partitions;
 use replica_fetcher::ReplicaFetcher;
 use transactional_offsets::{PendingOffsetCommit, VerifiedOffsetCommit};
 use verification::PendingProduce;
@@ -51,7 +53,7 @@ use write_txn_markers::MarkerRequest;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct ReplicaManager {
     /// The replicas that this broker hosts.
-    pub(crate) partitions: BTreeMap<TopicPartition, Partition>,
+    pub(crate) partitions: Partitions,
     /// Calls to transaction coordinators.
     pub(crate) add_partitions_to_txn_manager: AddPartitionsToTxnManager,
     /// Appends of the transaction coordinator that have ended, oldest first.
@@ -76,13 +78,13 @@ impl ReplicaManager {
     /// Forgets everything; the logs of hosted partitions are emptied and their memory is kept.
     pub(crate) fn reset(&mut self) {
         let mut partitions = core::mem::take(&mut self.partitions);
-        partitions.values_mut().for_each(Partition::reset);
+        partitions.iter_mut().for_each(Partition::reset);
         *self = Self { partitions, ..Self::default() };
     }
 
     /// The replica of `tp` on this broker (L-PIPE-4.3, `getPartitionOrException`).
     pub(crate) fn hosted(&self, io: &Io<'_>, tp: TopicPartition) -> Result<&Partition, ErrorCode> {
-        self.partitions.get(&tp).ok_or_else(|| not_hosted(io, tp))
+        self.partitions.get(tp).ok_or_else(|| not_hosted(io, tp))
     }
 
     /// The same, to be changed.
@@ -91,7 +93,7 @@ impl ReplicaManager {
         io: &Io<'_>,
         tp: TopicPartition,
     ) -> Result<&mut Partition, ErrorCode> {
-        self.partitions.get_mut(&tp).ok_or_else(|| not_hosted(io, tp))
+        self.partitions.get_mut(tp).ok_or_else(|| not_hosted(io, tp))
     }
 
     /// `tp` has changed: what waits for it is looked at when the event has been handled.

@@ -110,6 +110,12 @@ impl Partition {
         }
     }
 
+    /// What this leader knows of the follower `id`.
+    pub(crate) fn remote_replica_mut(&mut self, id: BrokerId) -> Option<&mut Replica> {
+        let Role::Leader(leadership) = &mut self.role else { return None };
+        leadership.remote_replicas.iter_mut().find(|replica| replica.id == id)
+    }
+
     /// The metadata say that this replica leads (`Partition#makeLeader`).
     pub(crate) fn make_leader(
         &mut self,

@@ -20,7 +20,7 @@ impl ReplicaManager {
     /// The controller has answered; the high watermark may move (L-HW-2).
     pub(crate) fn on_alter_partition(&mut self, io: &mut Io<'_>, response: AlterPartitionResponse) {
         let tp = response.partition;
-        let Some(partition) = self.partitions.get_mut(&tp) else { return };
+        let Some(partition) = self.partitions.get_mut(tp) else { return };
         match partition.on_alter_partition_response(io, response) {
             AlterPartitionOutcome::Settled => {
                 partition.maybe_increment_leader_high_watermark(io);
@@ -44,7 +44,7 @@ impl ReplicaManager {
         let due: Vec<_> = retries.filter(|(_, at)| **at <= now).map(|(&tp, _)| tp).collect();
         for tp in due {
             self.alter_partition_retries.remove(&tp);
-            if let Some(partition) = self.partitions.get(&tp) {
+            if let Some(partition) = self.partitions.get(tp) {
                 partition.send_alter_partition(io);
             }
         }

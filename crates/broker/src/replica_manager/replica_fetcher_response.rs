@@ -5,7 +5,7 @@
 //! counts only if leader epoch and log end are still those of the question.
 
 use eosim_types::message::{
-    FetchPartition, FetchPartitionResponse, FetchResponse, ListOffsetsAsker, ListOffsetsRequest,
+    FetchPartitionResponse, FetchResponse, ListOffsetsAsker, ListOffsetsRequest,
     ListOffsetsResponse, ListOffsetsTimestamp,
 };
 use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, TopicPartition, rule};
@@ -29,12 +29,9 @@ impl ReplicaManager {
         response: &FetchResponse,
     ) {
         let Some(fetcher) = self.fetchers.get_mut(&leader) else { return };
-        let asked = fetcher.in_flight.take().unwrap_or_default();
+        fetcher.end_fetch(true);
         for answer in &response.partitions {
-            let question = asked.iter().find(|question| question.partition == answer.partition);
-            if let Some(question) = question {
-                self.on_partition_data(io, leader, question, answer);
-            }
+            self.on_partition_data(io, leader, answer);
         }
         self.maybe_send_fetch(io, leader);
     }
@@ -43,23 +40,19 @@ impl ReplicaManager {
         &mut self,
         io: &mut Io<'_>,
         leader: BrokerId,
-        question: &FetchPartition,
         answer: &FetchPartitionResponse,
     ) {
         let tp = answer.partition;
-        if !self.is_current(leader, question) {
-            return;
-        }
+        let Some(leader_epoch) = self.epoch_of_current_question(leader, tp) else { return };
         match answer.error {
             ErrorCode::None => {
-                let leader_epoch = question.current_leader_epoch;
                 if self.take_partition_data(io, leader_epoch, answer).is_err() {
                     self.set_fetch_state(leader, tp, FetchState::Stopped);
                 }
             }
             ErrorCode::OffsetOutOfRange => {
                 self.set_fetch_state(leader, tp, FetchState::AwaitingLeaderOffset);
-                ask_leader_offset(io, leader, tp, LeaderOffset::End, question.current_leader_epoch);
+                ask_leader_offset(io, leader, tp, LeaderOffset::End, leader_epoch);
             }
             ErrorCode::FencedLeaderEpoch => {
                 rule!(io.env, "L-FLT-4");
@@ -69,16 +62,16 @@ impl ReplicaManager {
         }
     }
 
-    /// Is the question still the one that would be asked?
-    fn is_current(&self, leader: BrokerId, question: &FetchPartition) -> bool {
-        let fetched =
-            self.fetchers.get(&leader).and_then(|f| f.partitions.get(&question.partition));
-        let same_epoch = fetched.is_some_and(|fetched| {
-            fetched.leader_epoch == question.current_leader_epoch
-                && fetched.state == FetchState::Fetching
-        });
-        let replica = self.partitions.get(&question.partition);
-        same_epoch && replica.is_some_and(|r| r.log.log_end_offset() == question.fetch_offset)
+    /// The leader epoch under which `tp` was asked for, if the same would be asked still.
+    fn epoch_of_current_question(
+        &mut self,
+        leader: BrokerId,
+        tp: TopicPartition,
+    ) -> Option<LeaderEpoch> {
+        let fetched = self.fetchers.get_mut(&leader)?.partition_mut(tp)?;
+        let log_end_offset = self.partitions.get(tp)?.log.log_end_offset();
+        let same = fetched.state == FetchState::Fetching && fetched.asked == Some(log_end_offset);
+        same.then_some(fetched.leader_epoch)
     }
 
     fn take_partition_data(
@@ -89,7 +82,7 @@ impl ReplicaManager {
     ) -> Result<(), ErrorCode> {
         let tp = answer.partition;
         self.note_change(tp);
-        let Some(partition) = self.partitions.get_mut(&tp) else { return Ok(()) };
+        let Some(partition) = self.partitions.get_mut(tp) else { return Ok(()) };
         if let Some((epoch, end_offset)) = answer.diverging_epoch {
             partition.truncate_to_diverging(io, epoch, end_offset);
             Ok(())
@@ -100,7 +93,7 @@ impl ReplicaManager {
 
     fn set_fetch_state(&mut self, leader: BrokerId, tp: TopicPartition, state: FetchState) {
         let fetcher = self.fetchers.get_mut(&leader);
-        if let Some(fetched) = fetcher.and_then(|fetcher| fetcher.partitions.get_mut(&tp)) {
+        if let Some(fetched) = fetcher.and_then(|fetcher| fetcher.partition_mut(tp)) {
             fetched.state = state;
         }
     }
@@ -127,11 +120,11 @@ impl ReplicaManager {
         response: ListOffsetsResponse,
     ) {
         let tp = response.partition;
-        let fetched = self.fetchers.get(&leader).and_then(|f| f.partitions.get(&tp)).copied();
+        let fetched = self.fetchers.get_mut(&leader).and_then(|f| f.partition_mut(tp)).copied();
         let Some(fetched) = fetched.filter(|f| f.state == FetchState::AwaitingLeaderOffset) else {
             return;
         };
-        let Some(partition) = self.partitions.get_mut(&tp) else { return };
+        let Some(partition) = self.partitions.get_mut(tp) else { return };
         if !response.error.is_none() {
             return self.delay_partition(io, leader, tp);
         }

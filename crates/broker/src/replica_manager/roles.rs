@@ -59,7 +59,8 @@ impl ReplicaManager {
             let metadata = io.image.partitions.get(tp);
             metadata.is_some_and(|metadata| metadata.replicas.contains(&io.spec.id))
         };
-        let gone: Vec<_> = self.partitions.keys().copied().filter(|tp| !assigned(tp)).collect();
+        let gone: Vec<_> =
+            self.partitions.iter().map(|p| p.topic_partition).filter(|tp| !assigned(tp)).collect();
         for &tp in &gone {
             self.stop_replica(io, tp);
         }
@@ -69,7 +70,7 @@ impl ReplicaManager {
 
     fn stop_replica(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
         self.remove_fetcher(tp);
-        let Some(mut partition) = self.partitions.remove(&tp) else { return };
+        let Some(mut partition) = self.partitions.remove(tp) else { return };
         let error = super::not_hosted(io, tp);
         for (_, id) in core::mem::take(&mut partition.watchers) {
             self.decide_append(io, id, tp, error);
@@ -86,7 +87,7 @@ impl ReplicaManager {
     ) -> Option<LeadershipChange> {
         self.note_change(tp);
         let create = || new_partition(io, tp, logs.take_or_create(io, tp));
-        let partition = self.partitions.entry(tp).or_insert_with(create);
+        let partition = self.partitions.get_or_create(tp, create);
         let leads = metadata.leader == Some(io.spec.id);
         let before = partition.partition_epoch;
         let change = if leads {
@@ -109,7 +110,7 @@ impl ReplicaManager {
     /// Begins to fetch from the leader, if there is one (L-FLT-1).
     fn follow(&mut self, io: &mut Io<'_>, tp: TopicPartition, leader: Option<BrokerId>) {
         self.remove_fetcher(tp);
-        let Some(partition) = self.partitions.get_mut(&tp) else { return };
+        let Some(partition) = self.partitions.get_mut(tp) else { return };
         if partition.log.latest_epoch().is_none() {
             let high_watermark = partition.log.high_watermark();
             partition.log.truncate_to(&mut io.env, high_watermark);
@@ -125,9 +126,9 @@ impl ReplicaManager {
     /// deletion does not wait for it (L-HW-2, L-DEL-1).
     fn brokers_changed(&mut self, io: &mut Io<'_>) {
         let mut changed = Vec::new();
-        for (&tp, partition) in self.partitions.iter_mut().filter(|(_, p)| p.is_leader()) {
+        for partition in self.partitions.iter_mut().filter(|p| p.is_leader()) {
             partition.maybe_increment_leader_high_watermark(io);
-            changed.push(tp);
+            changed.push(partition.topic_partition);
         }
         changed.into_iter().for_each(|tp| self.note_change(tp));
     }

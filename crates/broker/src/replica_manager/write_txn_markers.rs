@@ -95,7 +95,7 @@ impl ReplicaManager {
         groups: &GroupCoordinator,
     ) {
         let producer_id = marker.producer_id;
-        let hosted = |tp: &TopicPartition| self.partitions.contains_key(tp);
+        let hosted = |&tp: &TopicPartition| self.partitions.contains(tp);
         let (hosted, missing): (Vec<_>, Vec<_>) =
             marker.partitions.iter().partition(|tp| hosted(tp));
         let unknown: PerPartition<_> =

@@ -417,7 +417,7 @@ impl Cluster {
 
     /// The replica of `tp` at broker `id`.
     pub(super) fn replica(&self, id: i32, tp: TopicPartition) -> &Partition {
-        &self.broker(id).replica_manager().partitions[&tp]
+        self.broker(id).replica_manager().partitions.get(tp).unwrap()
     }
 
     /// Broker `id`.

@@ -53,7 +53,7 @@ fn answer(fixture: &mut Fixture, f: impl FnOnce(&mut FetchPartitionResponse)) {
 }
 
 fn end(fixture: &Fixture) -> i64 {
-    fixture.replicas.partitions[&TP].log.log_end_offset()
+    fixture.replicas.partitions.get(TP).unwrap().log.log_end_offset()
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_log_that_begins_amid_a_batch_takes_the_batch_whole_l_trc_2_l_rpl_1() {
         partition.batches.push(whole);
         (partition.high_watermark, partition.log_start_offset) = (8, 5);
     });
-    let log = &fixture.replicas.partitions[&TP].log;
+    let log = &fixture.replicas.partitions.get(TP).unwrap().log;
     assert_eq!((log.log_start_offset(), log.log_end_offset()), (5, 8));
 }
 
@@ -183,6 +183,7 @@ fn a_fetch_moves_the_high_watermark_for_the_next_one_l_hw_3_l_fet_4() {
             max_wait_ms: 500,
             min_bytes: 1,
             partition_max_bytes: 1 << 20,
+            is_full: true,
             partitions: [FetchPartition {
                 partition: TP,
                 fetch_offset,
@@ -201,7 +202,7 @@ fn a_fetch_moves_the_high_watermark_for_the_next_one_l_hw_3_l_fet_4() {
     assert_eq!(fetch(&mut fixture, 0), (0, 1));
     produce(&mut fixture, 2, 1);
     assert_eq!(fetch(&mut fixture, 2), (0, 1), "this fetch tells that the first two are there");
-    assert_eq!(fixture.replicas.partitions[&TP].log.high_watermark(), 2);
+    assert_eq!(fixture.replicas.partitions.get(TP).unwrap().log.high_watermark(), 2);
     produce(&mut fixture, 3, 1);
     assert_eq!(fetch(&mut fixture, 3).0, 2, "the follower learns it one answer later");
 }

@@ -23,6 +23,7 @@ fn follower_fetch(follower: i32, offset: i64, leader_epoch: i32) -> FetchRequest
         max_wait_ms: 500,
         min_bytes: 1,
         partition_max_bytes: 1 << 20,
+        is_full: true,
         partitions: [FetchPartition {
             partition: TP,
             fetch_offset: offset,
@@ -60,12 +61,14 @@ impl Fixture {
     }
 
     fn high_watermark(&self) -> i64 {
-        self.replicas.partitions[&TP].log.high_watermark()
+        self.replicas.partitions.get(TP).unwrap().log.high_watermark()
     }
 
     /// (committed, maximal) size of the ISR.
     fn isr(&self) -> (usize, usize) {
-        let Role::Leader(leadership) = &self.replicas.partitions[&TP].role else { panic!() };
+        let Role::Leader(leadership) = &self.replicas.partitions.get(TP).unwrap().role else {
+            panic!()
+        };
         (leadership.isr.committed.len(), leadership.isr.maximal_len())
     }
 

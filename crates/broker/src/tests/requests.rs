@@ -87,6 +87,7 @@ pub(super) fn fetch(
         max_wait_ms: 0,
         min_bytes: 1,
         partition_max_bytes: 1 << 20,
+        is_full: true,
         partitions: vec![FetchPartition {
             partition: tp,
             fetch_offset: offset,

@@ -29,6 +29,7 @@ impl Consumer {
                 max_wait_ms: i32::try_from(max_wait).unwrap_or(i32::MAX),
                 min_bytes: self.config.fetch_min_bytes,
                 partition_max_bytes: self.config.max_partition_fetch_bytes,
+                is_full: true,
                 partitions,
             };
             self.fetching.insert(node);

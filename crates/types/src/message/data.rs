@@ -80,6 +80,9 @@ pub struct FetchRequest {
     pub min_bytes: i32,
     /// At most so many bytes for each partition; the first batch is always given.
     pub partition_max_bytes: i32,
+    /// The answer has every partition; otherwise, for followers, only those of which there is
+    /// something new since the answer before (`FetchMetadata#isFull`, L-HW-6).
+    pub is_full: bool,
     /// What to read.
     pub partitions: Vec<FetchPartition>,
 }
@@ -102,7 +105,7 @@ pub struct FetchPartition {
 /// `FetchResponse`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FetchResponse {
-    /// One answer per partition of the request.
+    /// In the order of the request; see [`FetchRequest::is_full`].
     pub partitions: Vec<FetchPartitionResponse>,
 }
 

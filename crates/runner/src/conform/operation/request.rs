@@ -291,6 +291,7 @@ pub(crate) fn fetch(
         max_wait_ms: 0,
         min_bytes: 0,
         partition_max_bytes: i32::MAX,
+        is_full: true,
         partitions: vec![FetchPartition {
             partition,
             fetch_offset: offset,

@@ -1,0 +1,100 @@
+//! The replicas that a broker hosts.
+//!
+//! Kafka counterpart: `ReplicaManager#allPartitions`. Invariants: sorted, each partition once, and
+//! the index knows the place of each. Hosted replicas change seldom and are looked up all the time.
+
+use alloc::vec::Vec;
+
+use eosim_types::TopicPartition;
+
+use super::partition::Partition;
+
+/// Hosted replicas, in the order of their partitions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Partitions {
+    list: Vec<Partition>,
+    /// By topic, then partition number: the place in the list plus one, 0 if not hosted.
+    index: Vec<Vec<u32>>,
+}
+
+/// Where the index keeps `tp`.
+#[inline]
+fn slot(tp: TopicPartition) -> (usize, usize) {
+    (usize::from(tp.topic.0), usize::try_from(tp.partition).unwrap_or(usize::MAX))
+}
+
+impl Partitions {
+    #[inline]
+    fn place(&self, tp: TopicPartition) -> Option<usize> {
+        let (topic, partition) = slot(tp);
+        let place = *self.index.get(topic)?.get(partition)?;
+        (place as usize).checked_sub(1)
+    }
+
+    /// Makes the index say what the list says.
+    fn rebuild_index(&mut self) {
+        self.index.iter_mut().for_each(Vec::clear);
+        for (place, hosted) in (1..).zip(&self.list) {
+            let (topic, partition) = slot(hosted.topic_partition);
+            if self.index.len() <= topic {
+                self.index.resize(topic + 1, Vec::new());
+            }
+            let places = &mut self.index[topic];
+            places.resize(partition, 0);
+            places.push(place);
+        }
+    }
+
+    /// Is a replica of `tp` hosted?
+    pub(crate) fn contains(&self, tp: TopicPartition) -> bool {
+        self.place(tp).is_some()
+    }
+
+    /// The replica of `tp`.
+    #[inline]
+    pub(crate) fn get(&self, tp: TopicPartition) -> Option<&Partition> {
+        self.place(tp).map(|place| &self.list[place])
+    }
+
+    /// The replica of `tp`, to be changed.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, tp: TopicPartition) -> Option<&mut Partition> {
+        self.place(tp).map(|place| &mut self.list[place])
+    }
+
+    /// The replica of `tp`, made by `create` if there is none.
+    pub(crate) fn get_or_create(
+        &mut self,
+        tp: TopicPartition,
+        create: impl FnOnce() -> Partition,
+    ) -> &mut Partition {
+        let place = self.list.partition_point(|hosted| hosted.topic_partition < tp);
+        if !self.contains(tp) {
+            self.list.insert(place, create());
+            self.rebuild_index();
+        }
+        &mut self.list[place]
+    }
+
+    /// Hosts the replica of `tp` no more.
+    pub(crate) fn remove(&mut self, tp: TopicPartition) -> Option<Partition> {
+        let removed = self.place(tp).map(|place| self.list.remove(place));
+        self.rebuild_index();
+        removed
+    }
+
+    /// Every replica.
+    pub(crate) fn iter(&self) -> core::slice::Iter<'_, Partition> {
+        self.list.iter()
+    }
+
+    /// Every replica, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> core::slice::IterMut<'_, Partition> {
+        self.list.iter_mut()
+    }
+
+    /// Takes every replica out.
+    pub(crate) fn take(&mut self) -> Vec<Partition> {
+        core::mem::take(self).list
+    }
+}
