@@ -128,9 +128,19 @@ impl Aimed {
         }
     }
 
-    /// Every rule sees the message; the first fate decided counts.
+    /// Every rule sees the message; the first fate decided counts. Most runs have no rules.
     #[inline]
     fn see<M: Described>(
+        &mut self,
+        cx: &mut FaultCx<'_>,
+        moment: Moment,
+        envelope: Envelope<'_, M>,
+    ) -> Fate {
+        if self.rules.is_empty() { Fate::Deliver } else { self.try_rules(cx, moment, envelope) }
+    }
+
+    #[inline(never)]
+    fn try_rules<M: Described>(
         &mut self,
         cx: &mut FaultCx<'_>,
         moment: Moment,
