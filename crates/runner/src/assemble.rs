@@ -3,12 +3,14 @@
 //! Nothing is decided here but what a scenario leaves to its seed outside the run itself: which
 //! producers become zombies, and when.
 
+mod checker_setup;
 mod clients;
 mod faults;
 mod topology;
 
 use std::sync::Arc;
 
+use eosim_checker::CheckerSetup;
 use eosim_scenario::Plan;
 use eosim_sim::Latency;
 use eosim_sim::cluster::{ClusterPlan, ClusterShape};
@@ -22,18 +24,25 @@ pub struct Assembly {
     pub cluster: ClusterPlan,
     /// Faults, random and aimed.
     pub faults: Faults,
+    /// What the checker must know.
+    pub(crate) setup: Arc<CheckerSetup>,
 }
 
 impl Assembly {
     /// The names of all actors, in the order of their numbers; zombies' successors come last.
     #[must_use]
     pub fn actors(&self, plan: &Plan) -> Vec<String> {
-        let mut actors = plan.actors();
-        for stall in &self.faults.random.zombie.stalls {
-            actors.push(format!("{}-successor", actors[usize::from(stall.actor.0)]));
-        }
-        actors
+        actors(plan, &self.faults)
     }
+}
+
+/// The names of all actors of `plan` under `faults`.
+pub(crate) fn actors(plan: &Plan, faults: &Faults) -> Vec<String> {
+    let mut actors = plan.actors();
+    for stall in &faults.random.zombie.stalls {
+        actors.push(format!("{}-successor", actors[usize::from(stall.actor.0)]));
+    }
+    actors
 }
 
 /// Builds what `plan` describes, with `defects` put back besides those that it turns on itself.
@@ -56,5 +65,7 @@ pub fn assemble(
     };
     let shape = Arc::new(ClusterShape { names: Arc::new(names), controller });
     let defects = plan.switched_on().union(defects);
-    Assembly { cluster: ClusterPlan { shape, clients, latency, defects }, faults }
+    let cluster = ClusterPlan { shape, clients, latency, defects };
+    let setup = Arc::new(checker_setup::of(plan, &cluster));
+    Assembly { cluster, faults, setup }
 }

@@ -6,7 +6,6 @@
 mod listener;
 mod machine;
 mod recovery;
-mod setup;
 
 pub use listener::{Describe, Line, Step, Watch};
 pub(crate) use machine::said;

@@ -1,6 +1,7 @@
 //! The machine that runs one seed after the other in the same memory.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use eosim_actor::{Choices, Site, Stream};
 use eosim_checker::{Anomaly, Checker, CheckerSetup, Verdict};
@@ -11,10 +12,10 @@ use eosim_sim::{Limits, Seeded, Stop};
 use eosim_types::observation::ClusterDump;
 use eosim_types::{ActorId, Duration, Instant, Marks};
 
+use super::RunResult;
 use super::listener::{Describe, Watch};
 use super::recovery::Scene;
-use super::{RunResult, setup};
-use crate::assemble::Assembly;
+use crate::assemble::{Assembly, actors};
 
 /// How often, in virtual time, the machine looks whether a run is over.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -23,10 +24,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub struct Machine<C> {
     world: ClusterWorld<C, Faults, Watch>,
     populated: Populated,
-    setup: CheckerSetup,
+    setup: Arc<CheckerSetup>,
     cluster: Option<ClusterPlan>,
-    /// The names of the actors.
-    called: Vec<String>,
 }
 
 /// A machine for sweeps.
@@ -36,10 +35,10 @@ impl<C: Choices> Machine<C> {
     /// A machine with `choices` for its first run.
     #[must_use]
     pub fn new(choices: C) -> Self {
-        let setup = CheckerSetup::default();
+        let setup = Arc::<CheckerSetup>::default();
         let watch = Watch::new(Checker::new(&setup));
         let world = ClusterWorld::new(choices, Faults::default(), watch);
-        Self { world, populated: Populated::default(), setup, cluster: None, called: Vec::new() }
+        Self { world, populated: Populated::default(), setup, cluster: None }
     }
 
     /// The source of choices, to be set before [`Self::run`].
@@ -61,7 +60,7 @@ impl<C: Choices> Machine<C> {
     /// Runs `plan` as assembled. A panic of an actor is a verdict; one of the checker goes on to
     /// the caller.
     pub fn run(&mut self, plan: &Plan, assembly: Assembly, keep: Option<Describe>) -> RunResult {
-        self.prepare(plan, assembly, keep);
+        self.prepare(assembly, keep);
         let outcome = catch_unwind(AssertUnwindSafe(|| self.drive(plan)));
         let verdict = match outcome {
             Ok(verdict) => verdict,
@@ -92,20 +91,18 @@ impl<C: Choices> Machine<C> {
         &mut self.world.listener
     }
 
-    fn prepare(&mut self, plan: &Plan, assembly: Assembly, keep: Option<Describe>) {
-        let setup = setup::of(plan, &assembly);
-        if setup == self.setup {
+    fn prepare(&mut self, assembly: Assembly, keep: Option<Describe>) {
+        if Arc::ptr_eq(&assembly.setup, &self.setup) || assembly.setup == self.setup {
             self.world.listener.checker.reset();
         } else {
-            self.world.listener.checker = Checker::new(&setup);
-            self.setup = setup;
+            self.world.listener.checker = Checker::new(&assembly.setup);
+            self.setup = assembly.setup;
         }
         self.world.listener.in_checker = false;
         if let Some(describe) = keep {
             let names = assembly.cluster.shape.names.as_ref().clone();
             self.world.listener.keep(describe, names);
         }
-        self.called = assembly.actors(plan);
         self.world.faults = assembly.faults;
         self.populated.begin(&mut self.world, &assembly.cluster, 0);
         self.cluster = Some(assembly.cluster);
@@ -117,7 +114,6 @@ impl<C: Choices> Machine<C> {
             actors: self.world.actors(),
             clients: &cluster.clients,
             names: &cluster.shape.names,
-            called: &self.called,
         }
     }
 
@@ -144,10 +140,10 @@ impl<C: Choices> Machine<C> {
         }
         let inconclusive =
             (stop == Stop::StepLimit).then(|| format!("{steps} steps were not enough"));
-        self.judge(inconclusive)
+        self.judge(plan, inconclusive)
     }
 
-    fn judge(&mut self, inconclusive: Option<String>) -> Verdict {
+    fn judge(&mut self, plan: &Plan, inconclusive: Option<String>) -> Verdict {
         let over = self.scene().is_over();
         let dump = ClusterDump { healed: over, ..self.dump() };
         let watch = &mut self.world.listener;
@@ -157,7 +153,8 @@ impl<C: Choices> Machine<C> {
         let stuck = if over || inconclusive.is_some() {
             Vec::new()
         } else {
-            self.scene().stuck(self.world.now())
+            let called = actors(plan, &self.world.faults);
+            self.scene().stuck(&called, self.world.now())
         };
         Verdict::of(self.world.listener.checker.anomalies(), stuck, inconclusive)
     }

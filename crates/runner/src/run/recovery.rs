@@ -14,8 +14,6 @@ pub(super) struct Scene<'a> {
     pub(super) actors: &'a [ClusterActor],
     pub(super) clients: &'a [ClientSpec],
     pub(super) names: &'a Names,
-    /// The names of the actors.
-    pub(super) called: &'a [String],
 }
 
 impl Scene<'_> {
@@ -32,13 +30,14 @@ impl Scene<'_> {
             && self.behind().next().is_none()
     }
 
-    /// Everything that does not move.
-    pub(super) fn stuck(&self, since: Instant) -> Vec<Stuck> {
+    /// Everything that does not move; the actors are called `called`.
+    pub(super) fn stuck(&self, called: &[String], since: Instant) -> Vec<Stuck> {
+        let name = |at: usize| called.get(at).map_or("successor", String::as_str);
         let stuck = |what, waiting_for| Stuck { what, waiting_for, since };
         let clients = self.actors.iter().enumerate().filter_map(|(at, actor)| {
             let client = actor.as_client().filter(|client| !client.is_finished())?;
             let waiting = client.waits_for().unwrap_or_else(|| "its own next step".into());
-            Some(stuck(format!("application {}", self.name(at)), waiting))
+            Some(stuck(format!("application {}", name(at)), waiting))
         });
         let leaderless = self
             .leaderless()
@@ -50,14 +49,10 @@ impl Scene<'_> {
         });
         let unfinished = unfinished.map(|(at, one)| self.describe(at.0, &one, since));
         let behind = self.behind().map(|(reader, tp, position, bound)| {
-            let what = format!("reader {} of {}", self.name(reader), self.names.partition(tp));
+            let what = format!("reader {} of {}", name(reader), self.names.partition(tp));
             stuck(what, format!("records from {position} up to {bound}"))
         });
         clients.chain(leaderless).chain(unfinished).chain(behind).collect()
-    }
-
-    fn name(&self, at: usize) -> &str {
-        self.called.get(at).map_or("successor", String::as_str)
     }
 
     fn brokers(&self) -> impl Iterator<Item = &Broker> {

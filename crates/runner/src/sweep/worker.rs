@@ -52,17 +52,32 @@ impl ScenarioMachine {
     ) -> RunResult {
         let plan = plan_of(scenario, seed);
         self.machine.choices().reset(seed);
+        let assembly = self.assembly(&plan, defects);
+        let result = self.machine.run(&plan, assembly.clone(), None);
+        self.last = Some((plan, assembly));
+        result
+    }
+
+    /// What `plan` amounts to; what it has in common with the plan before is taken from there.
+    /// Zombies alone differ between seeds of the same plan.
+    fn assembly(&mut self, plan: &Plan, defects: DefectSet) -> Assembly {
+        let last = self.last.take();
+        if let Some((last, former)) = &last
+            && plan.faults.zombie.is_none()
+            && former.cluster.defects == plan.switched_on().union(defects)
+            && last == plan
+        {
+            return former.clone();
+        }
         let machine = &mut self.machine;
-        let mut choose = |site, n| machine.choose_for_plan(site, n);
-        let mut assembly = assemble(&plan, defects, &mut choose);
-        if let Some((last, former)) = &self.last
+        let mut assembly = assemble(plan, defects, &mut |site, n| machine.choose_for_plan(site, n));
+        if let Some((last, former)) = &last
             && last.cluster == plan.cluster
             && former.cluster.shape == assembly.cluster.shape
         {
             assembly.cluster.shape = former.cluster.shape.clone();
         }
-        self.last = Some((plan.clone(), assembly.clone()));
-        self.machine.run(&plan, assembly, None)
+        assembly
     }
 }
 

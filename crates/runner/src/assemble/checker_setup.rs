@@ -3,20 +3,17 @@
 use eosim_checker::CheckerSetup;
 use eosim_scenario::Plan;
 use eosim_scenario::plan::Expectation;
-use eosim_sim::cluster::{AdminStep, ClientSpec, ProducerSpec, TopicSpec};
+use eosim_sim::cluster::{AdminStep, ClientSpec, ClusterPlan, ProducerSpec, TopicSpec};
 use eosim_types::config::TopicConfig;
 use eosim_types::{ActorId, Duration, Topic, TransactionalId};
-
-use crate::assemble::Assembly;
 
 /// Markers of an aborted transaction are written within this time in a healed cluster.
 const MARKER_TIME: Duration = Duration::from_millis(5_000);
 
-/// The setup of `plan` as it was assembled.
-pub(super) fn of(plan: &Plan, assembly: &Assembly) -> CheckerSetup {
-    let cluster = &assembly.cluster;
+/// The setup of `plan`, whose cluster is `cluster`.
+pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
     let broker = &cluster.shape.controller.broker_config;
-    let producers: Vec<(ActorId, &ProducerSpec)> = producers(assembly).collect();
+    let producers: Vec<(ActorId, &ProducerSpec)> = producers(cluster).collect();
     let actors = |test: fn(&ProducerSpec) -> bool| {
         producers.iter().filter(|(_, spec)| test(spec)).map(|(actor, _)| *actor).collect()
     };
@@ -34,8 +31,8 @@ pub(super) fn of(plan: &Plan, assembly: &Assembly) -> CheckerSetup {
         names: cluster.shape.names.as_ref().clone(),
         acks_below_all: actors(|spec| spec.config.acks != -1),
         without_idempotence: actors(|spec| !spec.config.enable_idempotence),
-        unclean_elections: if expects_violation { Vec::new() } else { unclean_elections(assembly) },
-        deletable: deletable(assembly),
+        unclean_elections: if expects_violation { Vec::new() } else { unclean_elections(cluster) },
+        deletable: deletable(cluster),
         compacted: topics(|spec| spec.config.cleanup_compact),
         shared_transactional_ids: shared_ids(&producers),
         late_requests: plan.faults.late_request.is_some() || !plan.aimed.is_empty(),
@@ -49,10 +46,10 @@ pub(super) fn of(plan: &Plan, assembly: &Assembly) -> CheckerSetup {
 }
 
 /// Topics that an unclean election may hit: by their settings, or by the operator's hand.
-fn unclean_elections(assembly: &Assembly) -> Vec<Topic> {
-    let specs = assembly.cluster.shape.controller.topics.iter();
+fn unclean_elections(cluster: &ClusterPlan) -> Vec<Topic> {
+    let specs = cluster.shape.controller.topics.iter();
     let allowed = specs.filter(|spec| spec.config.unclean_leader_election_enable);
-    let by_hand = operator_steps(assembly).filter_map(|step| match step {
+    let by_hand = operator_steps(cluster).filter_map(|step| match step {
         AdminStep::ElectLeader { partition, unclean: true } => Some(partition.topic),
         _ => None,
     });
@@ -60,31 +57,31 @@ fn unclean_elections(assembly: &Assembly) -> Vec<Topic> {
 }
 
 /// Topics whose head may go: by retention, or by the operator's hand.
-fn deletable(assembly: &Assembly) -> Vec<Topic> {
+fn deletable(cluster: &ClusterPlan) -> Vec<Topic> {
     let week = TopicConfig::default().retention_ms;
-    let specs = assembly.cluster.shape.controller.topics.iter();
+    let specs = cluster.shape.controller.topics.iter();
     let retained = specs.filter(|spec| {
         let config = &spec.config;
         config.cleanup_delete && (config.retention_bytes >= 0 || config.retention_ms < week)
     });
-    let by_hand = operator_steps(assembly).filter_map(|step| match step {
+    let by_hand = operator_steps(cluster).filter_map(|step| match step {
         AdminStep::DeleteRecords { partition, .. } => Some(partition.topic),
         _ => None,
     });
     retained.map(|spec| spec.topic).chain(by_hand).collect()
 }
 
-fn operator_steps(assembly: &Assembly) -> impl Iterator<Item = &AdminStep> {
-    assembly.cluster.clients.iter().flat_map(|spec| match spec {
+fn operator_steps(cluster: &ClusterPlan) -> impl Iterator<Item = &AdminStep> {
+    cluster.clients.iter().flat_map(|spec| match spec {
         ClientSpec::Admin(spec) => spec.steps.as_slice(),
         ClientSpec::Producer(_) | ClientSpec::Consumer(_) => &[],
     })
 }
 
-fn producers(assembly: &Assembly) -> impl Iterator<Item = (ActorId, &ProducerSpec)> {
-    let clients = assembly.cluster.clients.iter().enumerate();
+fn producers(cluster: &ClusterPlan) -> impl Iterator<Item = (ActorId, &ProducerSpec)> {
+    let clients = cluster.clients.iter().enumerate();
     clients.filter_map(|(index, spec)| match spec {
-        ClientSpec::Producer(spec) => Some((assembly.cluster.client_id(index), spec)),
+        ClientSpec::Producer(spec) => Some((cluster.client_id(index), spec)),
         ClientSpec::Consumer(_) | ClientSpec::Admin(_) => None,
     })
 }
