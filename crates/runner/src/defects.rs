@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use eosim_checker::{Anomaly, Verdict};
+use eosim_checker::Verdict;
 use eosim_scenario::ScenarioFile;
 use eosim_types::defect::DefectClass;
 use eosim_types::{Defect, DefectSet};
@@ -23,15 +23,15 @@ pub struct Caught {
     pub random_seeds: Option<u64>,
     /// Where it was caught: scenario and seed.
     pub example: Option<(String, u64)>,
-    /// An invariant that its entry does not name broke first.
-    pub unexpected: Option<&'static str>,
+    /// Seeds before it in which only invariants broke that its entry does not name.
+    pub other_failures: u64,
 }
 
 impl Caught {
     /// Was it caught, by an invariant that its entry names?
     #[must_use]
     pub const fn is_caught(&self) -> bool {
-        self.random_seeds.is_some() && self.unexpected.is_none()
+        self.random_seeds.is_some()
     }
 }
 
@@ -56,36 +56,27 @@ pub fn run(
             return None;
         }
         let summary = sweep(defect, scenarios, seeds_max, jobs, stop, progress);
-        let failure = summary.failures.into_iter().next()?;
-        Some((summary.seeds, failure))
+        let others = summary.failed - summary.counted;
+        summary.first_counted.map(|failure| (summary.seeds, failure, others))
     };
     let aimed_hit = search(&aimed);
     let random_hit = search(library);
     let hit = random_hit.as_ref().or(aimed_hit.as_ref());
-    let invariant = hit.map(|(_, failure)| invariant(defect, failure));
-    let example = hit.map(|(_, failure)| (failure.scenario_name.clone(), failure.seed));
-    let is_named = |name: &&str| defect.invariants().contains(name);
     Caught {
         defect,
-        invariant,
-        aimed_seeds: aimed_hit.map(|(seeds, _)| seeds),
-        random_seeds: random_hit.as_ref().map(|(seeds, _)| *seeds),
-        example,
-        unexpected: invariant.filter(|name| !is_named(name)),
+        invariant: hit.and_then(|(_, failure, _)| invariant(defect, failure)),
+        aimed_seeds: aimed_hit.as_ref().map(|(seeds, ..)| *seeds),
+        random_seeds: random_hit.as_ref().map(|(seeds, ..)| *seeds),
+        example: hit.map(|(_, failure, _)| (failure.scenario_name.clone(), failure.seed)),
+        other_failures: hit.map_or(0, |(.., others)| *others),
     }
 }
 
-/// What broke: of several the first that the defect's entry names, or else the first.
-fn invariant(defect: Defect, failure: &Failure) -> &'static str {
-    match &failure.verdict {
-        Verdict::Safety(anomalies) => {
-            let is_named = |a: &&Anomaly| defect.invariants().contains(&a.invariant);
-            let first = anomalies.iter().find(is_named).or(anomalies.first());
-            first.map_or("safety", |anomaly| anomaly.invariant)
-        }
-        Verdict::Liveness(_) => "stuck",
-        Verdict::Sound | Verdict::Inconclusive(_) => "inconclusive",
-    }
+/// The first of the invariants that broke which the defect's entry names.
+fn invariant(defect: Defect, failure: &Failure) -> Option<&'static str> {
+    let Verdict::Safety(anomalies) = &failure.verdict else { return None };
+    let broken = anomalies.iter().map(|anomaly| anomaly.invariant);
+    broken.into_iter().find(|name| defect.invariants().contains(name))
 }
 
 fn sweep(
@@ -105,6 +96,7 @@ fn sweep(
         jobs,
         partition: (0, 1),
         max_fail: Some(1),
+        looks_for: defect.invariants(),
         defects: DefectSet::NONE.with(defect),
         verify_every: 0,
     };

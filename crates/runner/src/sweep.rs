@@ -32,6 +32,9 @@ pub struct Sweep<'a> {
     pub partition: (u64, u64),
     /// Stop after so many failures.
     pub max_fail: Option<u64>,
+    /// Failures count for `max_fail` only if one of these invariants is broken; all count if it is
+    /// empty.
+    pub looks_for: &'static [&'static str],
     /// Switches that are on in every run.
     pub defects: DefectSet,
     /// One run in so many is done twice and compared; 0 for none.
@@ -153,7 +156,7 @@ impl Sweep<'_> {
         look: &mut dyn FnMut(),
         progress: &mut dyn Progress,
     ) -> SweepSummary {
-        let mut summary = SweepSummary::new(self.scenarios);
+        let mut summary = SweepSummary::new(self.scenarios, self.looks_for);
         let mut early: BTreeMap<u64, Box<SeedResult>> = BTreeMap::new();
         let mut next = 0;
         loop {
@@ -182,7 +185,7 @@ impl Sweep<'_> {
     }
 
     fn is_failed_enough(&self, summary: &SweepSummary) -> bool {
-        self.max_fail.is_some_and(|max| summary.failed >= max)
+        self.max_fail.is_some_and(|max| summary.counted >= max)
     }
 }
 

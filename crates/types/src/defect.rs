@@ -62,7 +62,7 @@ defects! {
         ["healthy-producer-failed", "duplicate", "reordering"],
         "The leader remembers four batches of a producer in place of five (B07, B74).";
     LeaderMarkerAcceptEqualEpoch = "leader.marker.accept_equal_epoch", Broker,
-        ["early-read", "torn-transaction", "aborted-read", "committed-lost"],
+        ["torn-transaction", "aborted-read", "committed-lost"],
         "A version 2 marker whose epoch equals the data's is accepted (B04, KAFKA-19446).";
     LeaderIndexDropAbortEntry = "leader.index.drop_abort_entry", Broker,
         ["aborted-read"],
@@ -71,7 +71,7 @@ defects! {
         ["torn-transaction", "committed-lost", "open-transaction"],
         "A transaction that timed out is aborted without raising the epoch (B13, KAFKA-6119).";
     CoordinatorEndTxnBeforeReplicated = "tc.endtxn.answer_before_replicated", Broker,
-        ["committed-lost", "torn-transaction", "outcome-contradicted", "healthy-producer-failed"],
+        ["committed-lost", "torn-transaction", "outcome-contradicted"],
         "EndTxn is answered before Prepare… is replicated.";
     UpstreamLeaderSnapshotKeepsOneBatch = "upstream.leader.snapshot_keeps_one_batch", Upstream, [],
         "A restart leaves one remembered batch per producer in place of five (L-DUP-7).";

@@ -120,12 +120,8 @@ const COLUMNS: [&str; 5] = ["defect", "invariant", "aimed seeds", "random seeds"
 fn row_text(row: &Measured, is_first: bool) -> String {
     let head = if is_first { line(COLUMNS) } else { String::new() };
     let seeds = |seeds: Option<u64>| seeds.map_or_else(|| "-".to_string(), |n| n.to_string());
-    let Caught { defect, invariant, aimed_seeds, random_seeds, example, unexpected } = &row.caught;
-    let invariant = match (invariant, unexpected) {
-        (_, Some(other)) => format!("SURVIVED: {other}"),
-        (Some(invariant), None) => (*invariant).to_string(),
-        (None, None) => "SURVIVED".to_string(),
-    };
+    let Caught { defect, invariant, aimed_seeds, random_seeds, example, .. } = &row.caught;
+    let invariant = invariant.unwrap_or("SURVIVED");
     let example = match (example, &row.replays_from) {
         (Some((name, seed)), Some(_)) => format!("{name} seed {seed}, replays"),
         (Some((name, seed)), None) => format!("{name} seed {seed}, DOES NOT REPLAY"),

@@ -61,6 +61,7 @@ pub(super) fn run(args: &SweepArgs, how: &OutputArgs) -> Result<ExitCode, Failur
         jobs: jobs(args.jobs),
         partition: (partition.part - 1, partition.of),
         max_fail: args.max_fail,
+        looks_for: &[],
         defects: model.defects,
         verify_every: args.verify_every,
     };

@@ -10,7 +10,6 @@ use eosim_types::Marks;
 
 use super::SeedResult;
 use crate::exit::ExitCode;
-use crate::run::RunResult;
 
 /// Failures of one kind are kept up to this many; all are counted.
 const KEPT: usize = 16;
@@ -67,6 +66,10 @@ pub struct SweepSummary {
     pub failures: Vec<Failure>,
     /// How many seeds failed.
     pub failed: u64,
+    /// How many of them count for the limit.
+    pub counted: u64,
+    /// The first that counts.
+    pub first_counted: Option<Failure>,
     /// How many seeds were run.
     pub seeds: u64,
     /// Seeds whose second run differed from the first, as (scenario, seed).
@@ -78,16 +81,20 @@ pub struct SweepSummary {
     expectations: Vec<Expectation>,
     requires: Vec<Vec<String>>,
     kept: BTreeMap<(usize, u64), usize>,
+    looks_for: &'static [&'static str],
 }
 
 impl SweepSummary {
-    pub(super) fn new(scenarios: &[ScenarioFile]) -> Self {
+    pub(super) fn new(scenarios: &[ScenarioFile], looks_for: &'static [&'static str]) -> Self {
         let heads = || scenarios.iter().map(ScenarioFile::head);
         let named = |name: &String| ScenarioSummary { name: name.clone(), ..Default::default() };
         Self {
             scenarios: heads().map(|head| named(&head.name)).collect(),
             failures: Vec::new(),
             failed: 0,
+            counted: 0,
+            first_counted: None,
+            looks_for,
             seeds: 0,
             nondeterministic: Vec::new(),
             marks: Marks::new(),
@@ -119,12 +126,38 @@ impl SweepSummary {
                     Verdict::Sound | Verdict::Inconclusive(_) => own.inconclusive += 1,
                 }
                 self.failed += 1;
-                self.keep(result);
+                self.count(&result);
+                self.keep(&result);
             }
         }
     }
 
-    fn keep(&mut self, result: SeedResult) {
+    fn count(&mut self, result: &SeedResult) {
+        let counts = match &result.run.verdict {
+            _ if self.looks_for.is_empty() => true,
+            Verdict::Safety(all) => all.iter().any(|a| self.looks_for.contains(&a.invariant)),
+            Verdict::Sound | Verdict::Liveness(_) | Verdict::Inconclusive(_) => false,
+        };
+        if counts {
+            self.counted += 1;
+            if self.first_counted.is_none() {
+                self.first_counted = Some(self.failure(result));
+            }
+        }
+    }
+
+    fn failure(&self, result: &SeedResult) -> Failure {
+        Failure {
+            scenario: result.scenario,
+            scenario_name: self.scenarios[result.scenario].name.clone(),
+            seed: result.seed,
+            verdict: result.run.verdict.clone(),
+            steps: result.run.steps,
+            digest: result.run.digest,
+        }
+    }
+
+    fn keep(&mut self, result: &SeedResult) {
         let fingerprint = match &result.run.verdict {
             Verdict::Safety(anomalies) => anomalies.first().map_or(0, |a| a.fingerprint),
             Verdict::Liveness(_) => 1,
@@ -133,10 +166,8 @@ impl SweepSummary {
         let kept = self.kept.entry((result.scenario, fingerprint)).or_default();
         *kept += 1;
         if *kept <= KEPT {
-            let SeedResult { scenario, seed, run, .. } = result;
-            let scenario_name = self.scenarios[scenario].name.clone();
-            let RunResult { verdict, steps, digest, .. } = run;
-            self.failures.push(Failure { scenario, scenario_name, seed, verdict, steps, digest });
+            let failure = self.failure(result);
+            self.failures.push(failure);
         }
     }
 
