@@ -64,6 +64,21 @@ struct Assigned {
 }
 
 impl Assigned {
+    const fn new(partition: TopicPartition) -> Self {
+        Self {
+            partition,
+            position: None,
+            reset: None,
+            has_no_committed: false,
+            resetting: false,
+            fetching: false,
+            end_offset_wanted: false,
+            retry_at: Instant::START,
+            high_watermark: -1,
+            last_stable_offset: -1,
+        }
+    }
+
     /// It has no position and nobody has decided where it gets one (`INITIALIZING`).
     const fn is_initializing(&self) -> bool {
         self.position.is_none() && self.reset.is_none()
@@ -130,6 +145,8 @@ pub struct Consumer {
     waiting: Option<Waiting>,
     /// The answer to `endOffsets()` or `beginningOffsets()`.
     listed: Option<i64>,
+    /// What a ListOffsets has to throw.
+    list_error: Option<Exception>,
     is_listing: bool,
     retry_list_at: Instant,
     is_asking_for_lag: bool,
@@ -145,29 +162,18 @@ impl Consumer {
         partitions: &[TopicPartition],
         brokers: &[BrokerId],
     ) -> Self {
-        let assigned = |&partition: &TopicPartition| Assigned {
-            partition,
-            position: None,
-            reset: None,
-            has_no_committed: false,
-            resetting: false,
-            fetching: false,
-            end_offset_wanted: false,
-            retry_at: Instant::START,
-            high_watermark: -1,
-            last_stable_offset: -1,
-        };
         Self {
             config: config.clone(),
             client: NetworkClient::new(brokers, config.request_timeout, config.reconnect_backoff),
             metadata: Metadata::new(config.retry_backoff),
-            assigned: partitions.iter().map(assigned).collect(),
+            assigned: partitions.iter().map(|&partition| Assigned::new(partition)).collect(),
             completed_fetches: VecDeque::new(),
             fetching: BTreeSet::new(),
             api_versions: ApiVersions::default(),
             offsets: CommittedOffsets::default(),
             waiting: None,
             listed: None,
+            list_error: None,
             is_listing: false,
             retry_list_at: Instant::START,
             is_asking_for_lag: false,
@@ -179,6 +185,16 @@ impl Consumer {
     /// The network brought an answer, or `None` for a broken connection.
     pub fn arrived(&mut self, correlation: Correlation, response: Option<Response>) {
         self.client.arrived(correlation, response);
+    }
+
+    /// `assign()`: what is assigned already keeps its position.
+    pub fn assign(&mut self, partitions: &[TopicPartition]) {
+        self.assigned.retain(|assigned| partitions.contains(&assigned.partition));
+        for &partition in partitions {
+            if !self.assigned.iter().any(|assigned| assigned.partition == partition) {
+                self.assigned.push(Assigned::new(partition));
+            }
+        }
     }
 
     /// A connection was made; `api_versions` is what the brokers speak.
@@ -228,6 +244,9 @@ impl Consumer {
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
     ) -> Result<(), Exception> {
+        if let Some(error) = self.list_error.take() {
+            return Err(error);
+        }
         if self.config.group.is_some() {
             self.init_with_committed_offsets(cx, out)?;
         }

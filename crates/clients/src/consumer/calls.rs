@@ -202,6 +202,9 @@ impl Consumer {
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
     ) -> Progress {
+        if let Some(error) = self.list_error.take() {
+            return Some(Err(error));
+        }
         if let Some(offset) = self.listed.take() {
             return Some(Ok(Returned::Offset(offset)));
         }

@@ -5,9 +5,10 @@ use eosim_types::message::{
     ApiKey, IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsResponse,
     ListOffsetsTimestamp, Response,
 };
-use eosim_types::{TopicPartition, rule};
+use eosim_types::{ErrorCode, TopicPartition, rule};
 
 use super::{Consumer, ConsumerOutcome, InFlight};
+use crate::exception::Exception;
 use crate::network_client::{Answer, ClientOut};
 
 /// What an offset is looked up for.
@@ -93,6 +94,12 @@ impl Consumer {
             })) if error.is_none() => Some(*offset),
             _ => None,
         };
+        if let Answer::Response(Response::ListOffsets(response)) = answer
+            && response.error == ErrorCode::TopicAuthorizationFailed
+        {
+            // K-OFF-1: every other error is retried.
+            self.list_error = Some(Exception::of(response.error));
+        }
         if offset.is_none() {
             self.metadata.request_update();
         }

@@ -5,6 +5,8 @@ mod answers;
 mod batches;
 mod broker;
 mod case;
+mod consumer_player;
+mod consumer_steps;
 mod judge;
 mod names;
 mod network;
@@ -37,6 +39,7 @@ fn play(recording: &Value) -> Result<Option<super::Difference>, Unsupported> {
     let case: ClientCase = case::read("the case", recording)?;
     let seen = match case.family.as_str() {
         "A" | "B" | "C" => producer_player::ProducerPlayer::play(&case)?,
+        "D" => consumer_player::ConsumerPlayer::play(&case)?,
         other => return Err(Unsupported(format!("the family {other}"))),
     };
     Ok(judge::judge(&case, &seen))

@@ -251,7 +251,12 @@ impl Log {
             let scripted = rule.filter(|_| error.is_none());
             let batches = scripted.map_or(&[][..], |rule| &rule.batches);
             count += batches.len();
-            let aborted = scripted.map_or(&[][..], |rule| &rule.aborted).iter();
+            let aborted = scripted.map_or(&[][..], |rule| &rule.aborted);
+            let mut built = Vec::new();
+            for batch in batches {
+                built.extend(batches::build(batch, aborted, names)?);
+            }
+            let aborted = aborted.iter();
             partitions.push(FetchPartitionResponse {
                 partition: asked.partition,
                 error,
@@ -260,14 +265,11 @@ impl Log {
                 log_start_offset: 0,
                 aborted_transactions: aborted.map(|&entry| aborted_txn(entry)).collect(),
                 diverging_epoch: None,
-                batches: batches
-                    .iter()
-                    .map(|batch| batches::build(batch, names))
-                    .collect::<Result<_, _>>()?,
+                batches: built,
             });
         }
         let mut rendered = json!({ "error": error.name(), "scripted": rule.is_some() });
-        if rule.is_some() && error.is_none() {
+        if rule.is_some() {
             rendered["batches"] = count.into();
         }
         answered(FetchResponse { partitions }, rendered)

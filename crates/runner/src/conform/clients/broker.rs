@@ -177,14 +177,17 @@ fn count(counts: &BTreeMap<ApiKey, u32>, name: &str) -> u32 {
     counts.iter().find(|(api, _)| api.name() == name).map_or(0, |(_, &count)| count)
 }
 
+/// The nodes of the cluster.
+pub(super) fn nodes(case: &ClientCase) -> Vec<BrokerId> {
+    let mut nodes = vec![LEADER, TRANSACTION_COORDINATOR, GROUP_COORDINATOR];
+    nodes.extend(case.second_leader.then_some(SECOND_LEADER));
+    nodes
+}
+
 /// The topic `t` and its leaders. Features are told by ApiVersions alone, so the image keeps the
 /// version that no feature has.
 fn image(case: &ClientCase, names: &mut CaseNames) -> Result<MetadataImage, Unsupported> {
     let broker = BrokerMetadata { broker_epoch: 1, fenced: false, in_controlled_shutdown: false };
-    let mut nodes = vec![LEADER, TRANSACTION_COORDINATOR, GROUP_COORDINATOR];
-    if case.second_leader {
-        nodes.push(SECOND_LEADER);
-    }
     let partition = |leader: BrokerId| PartitionMetadata {
         replicas: vec![leader],
         isr: vec![leader],
@@ -200,7 +203,7 @@ fn image(case: &ClientCase, names: &mut CaseNames) -> Result<MetadataImage, Unsu
     }
     Ok(MetadataImage {
         version: 0,
-        brokers: nodes.into_iter().map(|node| (node, broker.clone())).collect(),
+        brokers: nodes(case).into_iter().map(|node| (node, broker.clone())).collect(),
         partitions,
         transaction_version: eosim_types::version::TransactionVersion::Tv0,
     })

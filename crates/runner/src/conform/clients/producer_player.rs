@@ -19,7 +19,7 @@ use eosim_types::{
 use serde_json::{Map, Value, json};
 
 use super::broker::{
-    GROUP_COORDINATOR, LEADER, SECOND_LEADER, ScriptedBroker, TRANSACTION_COORDINATOR,
+    GROUP_COORDINATOR, LEADER, SECOND_LEADER, ScriptedBroker, TRANSACTION_COORDINATOR, nodes,
 };
 use super::case::{ClientCase, read};
 use super::judge::{Seen, thrown};
@@ -32,11 +32,11 @@ use super::wire::Versions;
 use crate::conform::fields::Unsupported;
 
 /// The client's place in the world.
-const CLIENT: ActorId = ActorId(100);
+pub(super) const CLIENT: ActorId = ActorId(100);
 /// How long a wait for the broker or the producer lasts at most.
-const PATIENCE: Duration = Duration::from_millis(15_000);
+pub(super) const PATIENCE: Duration = Duration::from_millis(15_000);
 /// No case takes so many steps of the model.
-const STEPS_MAX: u32 = 2_000_000;
+pub(super) const STEPS_MAX: u32 = 2_000_000;
 
 /// What a thread of the application waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -96,11 +96,7 @@ impl ProducerPlayer {
         let steps = steps.map(|(at, step)| Ok((at, read("the step", step)?)));
         let mut steps = steps.collect::<Result<VecDeque<_>, Unsupported>>()?;
         steps.push_back((case.app.len(), Step::Settle {}));
-        let mut nodes = vec![LEADER, TRANSACTION_COORDINATOR, GROUP_COORDINATOR];
-        if case.second_leader {
-            nodes.push(SECOND_LEADER);
-        }
-        let producer = Producer::new(&config, transactional_id, &nodes);
+        let producer = Producer::new(&config, transactional_id, &nodes(case));
         let api_versions = api_versions(case)?;
         let mut player = Self {
             versions: Versions { find_coordinator: api_versions.latest(ApiKey::FindCoordinator) },
@@ -414,13 +410,13 @@ fn padded(value: &str, size: u32) -> u32 {
     if size == 0 { bytes } else { size.max(bytes + 1) }
 }
 
-fn node(role: i32) -> Result<BrokerId, Unsupported> {
+pub(super) fn node(role: i32) -> Result<BrokerId, Unsupported> {
     let nodes = [LEADER, TRANSACTION_COORDINATOR, GROUP_COORDINATOR, SECOND_LEADER];
     let node = usize::try_from(role).ok().and_then(|role| nodes.get(role));
     node.copied().ok_or_else(|| Unsupported(format!("the role {role}")))
 }
 
-fn api_versions(case: &ClientCase) -> Result<ApiVersions, Unsupported> {
+pub(super) fn api_versions(case: &ClientCase) -> Result<ApiVersions, Unsupported> {
     let mut versions = ApiVersions::default();
     for (name, &version) in &case.api_max {
         let api = ApiKey::ALL.iter().copied().find(|api| api.name() == name);

@@ -202,7 +202,11 @@ pub(super) fn settings(case: &ClientCase) -> Result<Constructed, Unsupported> {
     Ok(validated(config, written).map(|config| (config, s.transactional_id)))
 }
 
-fn set<T: std::str::FromStr>(value: &mut T, text: Option<&String>) -> Result<(), Unsupported> {
+/// Reads `text`, if there is one.
+pub(super) fn set<T: std::str::FromStr>(
+    value: &mut T,
+    text: Option<&String>,
+) -> Result<(), Unsupported> {
     if let Some(text) = text {
         *value = text.parse().map_err(|_| Unsupported(format!("the setting {text}")))?;
     }

@@ -175,7 +175,7 @@ fn list_offsets(r: &ListOffsetsRequest, names: &CaseNames) -> Value {
     let timestamp = match r.timestamp {
         ListOffsetsTimestamp::Latest => "latest",
         ListOffsetsTimestamp::Earliest => "earliest",
-        ListOffsetsTimestamp::At(_) => "timestamp",
+        ListOffsetsTimestamp::At(_) => "<time>",
     };
     let mut timestamps = Map::new();
     timestamps.insert(names.partition(r.partition), json!(timestamp));
