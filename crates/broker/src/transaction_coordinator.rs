@@ -108,8 +108,10 @@ impl TransactionCoordinatorService {
 
     /// The coordinator hears of all changes of roles that were to wait until `now` at most.
     fn run_elections(&mut self, io: &mut Io<'_>, now: Instant) {
-        while let Some(election) = self.elections.pop_front_if(|election| election.at <= now) {
-            self.change_leadership(io, election.partition, election.change);
+        while self.elections.front().is_some_and(|election| election.at <= now) {
+            if let Some(election) = self.elections.pop_front() {
+                self.change_leadership(io, election.partition, election.change);
+            }
         }
         if let Some(election) = self.elections.front() {
             rule!(io.env, "C-LK-4");
