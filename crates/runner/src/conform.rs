@@ -72,12 +72,18 @@ pub fn play_file(path: &Path) -> Result<Vec<(String, Outcome)>, InputError> {
     let play = |recording: Value| {
         if clients::is_client_case(&recording) {
             let name = recording["name"].as_str().unwrap_or_default().to_string();
-            return Ok((name, clients::run_case(&recording)));
+            return Ok((name, run_recording(&recording)));
         }
         let case = Case::from_json(path, recording)?;
         Ok((case.name.clone(), run_case(&case)))
     };
     case::load_json(path)?.into_iter().map(play).collect()
+}
+
+/// Runs one case of a client on Kafka as released.
+#[must_use]
+pub fn run_recording(recording: &Value) -> Outcome {
+    clients::run_case(recording)
 }
 
 /// Runs one case on Kafka as released.
