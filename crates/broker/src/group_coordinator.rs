@@ -12,7 +12,7 @@ use eosim_storage::{AppendOrigin, VerificationGuard};
 use eosim_types::message::{Message, Request, TxnOffsetCommitRequest, TxnOffsetCommitResponse};
 use eosim_types::metadata::MetadataImage;
 use eosim_types::record::RecordBatch;
-use eosim_types::{LeaderEpoch, Topic, TopicPartition};
+use eosim_types::{LeaderEpoch, Topic, TopicPartition, rule};
 
 use crate::io::Io;
 use crate::replica_manager::ReplicaManager;
@@ -143,6 +143,7 @@ impl GroupCoordinatorBridge {
         verification_guard: VerificationGuard,
     ) {
         let tp = TopicPartition::new(Topic::CONSUMER_OFFSETS, prepared.partition);
+        rule!(io.env, "G-TV-4");
         // L-TOC-3: acks=1, so that too few replicas do not refuse it.
         let options = AppendOptions {
             origin: AppendOrigin::Coordinator,

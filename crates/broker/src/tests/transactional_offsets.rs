@@ -57,11 +57,12 @@ fn committed(cluster: &mut Cluster, request: TxnOffsetCommitRequest) -> E {
 
 /// The questions to the transaction coordinator.
 fn questions(cluster: &Cluster) -> Vec<&AddPartitionsToTxnRequest> {
-    let question = |request| match request {
-        &Request::AddPartitionsToTxn(ref request) => Some(request),
+    let sent = cluster.sent.iter().map(|(_, request)| request);
+    sent.filter_map(|request| match request {
+        Request::AddPartitionsToTxn(request) => Some(request),
         _ => None,
-    };
-    cluster.sent.iter().filter_map(|(_, request)| question(request)).collect()
+    })
+    .collect()
 }
 
 fn stable(cluster: &mut Cluster) -> Result<i64, E> {
