@@ -3,8 +3,8 @@
 use eosim_scenario::plan::{self, OperatorStep, Step, Workload, split_partition};
 use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::cluster::{
-    AdminSpec, AdminStep, ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload,
-    RandomWorkload, ScriptStep, Span,
+    AdminSpec, AdminStep, ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload,
+    ScriptStep, Span,
 };
 use eosim_types::{Duration, Instant, Names, Sequence, TopicPartition};
 
