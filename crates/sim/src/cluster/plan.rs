@@ -78,7 +78,7 @@ impl ClusterPlan {
             let id = self.client_id(index);
             match actors.get_mut(usize::from(id.0)) {
                 Some(ClusterActor::Client(client)) if last.get(index) == Some(spec) => {
-                    client.reset()
+                    client.reset();
                 }
                 Some(actor) => {
                     *actor = ClusterActor::Client(Box::new(Client::new(id, spec, brokers)));
