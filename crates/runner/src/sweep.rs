@@ -174,7 +174,7 @@ impl Sweep<'_> {
                     continue;
                 }
                 progress.seed(&result);
-                summary.add(*result);
+                summary.add(&result);
             }
             if self.is_failed_enough(&summary) {
                 halt.store(true, Ordering::Relaxed);

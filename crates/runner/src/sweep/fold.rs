@@ -105,7 +105,7 @@ impl SweepSummary {
         }
     }
 
-    pub(super) fn add(&mut self, result: SeedResult) {
+    pub(super) fn add(&mut self, result: &SeedResult) {
         let own = &mut self.scenarios[result.scenario];
         self.seeds += 1;
         own.seeds += 1;
@@ -126,8 +126,8 @@ impl SweepSummary {
                     Verdict::Sound | Verdict::Inconclusive(_) => own.inconclusive += 1,
                 }
                 self.failed += 1;
-                self.count(&result);
-                self.keep(&result);
+                self.count(result);
+                self.keep(result);
             }
         }
     }
