@@ -128,7 +128,7 @@ fn row_text(row: &Measured, is_first: bool) -> String {
         (None, _) => "-".to_string(),
     };
     let (aimed, random) = (seeds(*aimed_seeds), seeds(*random_seeds));
-    head + &line([defect.name(), &invariant, &aimed, &random, &example])
+    head + &line([defect.name(), invariant, &aimed, &random, &example])
 }
 
 fn line([defect, invariant, aimed, random, example]: [&str; 5]) -> String {
