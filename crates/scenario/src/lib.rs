@@ -2,7 +2,7 @@
 //! that a run follows.
 //!
 //! A file is read strictly ([`json`]), changed by `--set` ([`overrides`]), compared with the
-//! published schema ([`schema()`], [`check`]) and with itself (names that must exist). What is left
+//! published schema ([`schema()`], `check`) and with itself (names that must exist). What is left
 //! to the seed is then drawn, and the result is a [`Plan`]: a scenario whose values are all plain.
 //! A plan is a valid scenario file again.
 #![forbid(unsafe_code)]
