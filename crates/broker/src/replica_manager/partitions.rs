@@ -98,3 +98,41 @@ impl Partitions {
         core::mem::take(self).list
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use eosim_storage::{LogConfig, UnifiedLog};
+    use eosim_types::Topic;
+
+    use super::*;
+
+    fn tp(topic: u16, partition: i32) -> TopicPartition {
+        TopicPartition::new(Topic(topic), partition)
+    }
+
+    fn host(partitions: &mut Partitions, tp: TopicPartition) {
+        let create = || Partition::new(tp, UnifiedLog::new(LogConfig::default()), 1);
+        assert_eq!(partitions.get_or_create(tp, create).topic_partition, tp);
+    }
+
+    #[test]
+    fn the_index_follows_every_change() {
+        let mut partitions = Partitions::default();
+        let all = [tp(3, 1), tp(0, 2), tp(3, 0), tp(0, 2)];
+        all.into_iter().for_each(|tp| host(&mut partitions, tp));
+        let hosted = |partitions: &Partitions| -> Vec<_> {
+            partitions.iter().map(|hosted| hosted.topic_partition).collect()
+        };
+        assert_eq!(hosted(&partitions), [tp(0, 2), tp(3, 0), tp(3, 1)]);
+        assert!(partitions.remove(tp(3, 0)).is_some());
+        assert!(partitions.remove(tp(3, 0)).is_none());
+        for tp in [tp(0, 2), tp(3, 1)] {
+            assert_eq!(partitions.get(tp).map(|hosted| hosted.topic_partition), Some(tp));
+        }
+        for tp in [tp(0, 0), tp(0, -1), tp(1, 0), tp(3, 0), tp(3, 2), tp(9, 9)] {
+            assert!(!partitions.contains(tp), "{tp:?}");
+        }
+        assert_eq!(partitions.take().len(), 2);
+        assert!(!partitions.contains(tp(0, 2)));
+    }
+}

@@ -126,6 +126,28 @@ fn row_74_a_follower_joins_only_from_the_start_of_the_epoch_l_isr_2_l_lep_1() {
     assert_eq!(fixture.isr(), (2, 3));
 }
 
+/// Whether an answer to follower 2 at `offset` has the partition in it.
+fn is_told(fixture: &mut Fixture, offset: i64, is_full: bool) -> bool {
+    let request = FetchRequest { is_full, max_wait_ms: 0, ..follower_fetch(2, offset, 0) };
+    let answers = fixture.handle(|io, replicas| replicas.handle_fetch(io, TOKEN, request));
+    let Some((TOKEN, Response::Fetch(response))) = answers.first() else { panic!() };
+    !response.partitions.is_empty()
+}
+
+#[test]
+fn in_a_session_a_follower_hears_of_its_high_watermark_when_it_changed_l_hw_6() {
+    let mut fixture = Fixture::new(1);
+    fixture.lead(0, &[1, 2]);
+    fixture.append(1, 0, 10);
+    assert!(is_told(&mut fixture, 0, true), "records");
+    assert!(!is_told(&mut fixture, 10, false), "this fetch moves the mark after the read");
+    assert_eq!(fixture.high_watermark(), 10);
+    assert!(is_told(&mut fixture, 10, false), "the new mark");
+    assert!(!is_told(&mut fixture, 10, false), "nothing twice");
+    assert!(is_told(&mut fixture, 10, true), "a new session begins with everything");
+    assert!(is_told(&mut fixture, 11, false), "errors always");
+}
+
 fn list(asker: ListOffsetsAsker, timestamp: ListOffsetsTimestamp) -> ListOffsetsRequest {
     ListOffsetsRequest {
         version: 10,
