@@ -117,6 +117,13 @@ impl<C: Choices> Machine<C> {
         }
     }
 
+    /// Every broker is up, a dead one's memory cannot be judged, and nothing is left to wait for.
+    fn is_over(&self) -> bool {
+        let scene = self.scene();
+        let mut brokers = scene.brokers().map(|broker| ActorId::of_broker(broker.spec().id));
+        brokers.all(|broker| self.world.is_up(broker)) && scene.is_over()
+    }
+
     /// Both phases, and the verdict.
     fn drive(&mut self, plan: &Plan) -> Verdict {
         let limit = Instant::START + Duration::from_millis(plan.limits.virtual_time_max_ms);
@@ -124,7 +131,7 @@ impl<C: Choices> Machine<C> {
         let steps = plan.limits.steps_max;
         let mut stop = self.world.run(Limits { until: healed, steps });
         let mut finished_at = healed;
-        while stop != Stop::StepLimit && !self.scene().is_over() {
+        while stop != Stop::StepLimit && !self.is_over() {
             let recovery = Duration::from_millis(plan.limits.recovery_max_ms);
             if !self.scene().clients_are_finished() {
                 finished_at = self.world.now();
@@ -144,7 +151,7 @@ impl<C: Choices> Machine<C> {
     }
 
     fn judge(&mut self, plan: &Plan, inconclusive: Option<String>) -> Verdict {
-        let over = self.scene().is_over();
+        let over = self.is_over();
         let dump = ClusterDump { healed: over, ..self.dump() };
         let watch = &mut self.world.listener;
         watch.in_checker = true;

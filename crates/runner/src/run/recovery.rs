@@ -55,7 +55,7 @@ impl Scene<'_> {
         clients.chain(leaderless).chain(unfinished).chain(behind).collect()
     }
 
-    fn brokers(&self) -> impl Iterator<Item = &Broker> {
+    pub(super) fn brokers(&self) -> impl Iterator<Item = &Broker> {
         self.actors.iter().filter_map(ClusterActor::as_broker)
     }
 
