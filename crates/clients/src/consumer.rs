@@ -422,7 +422,8 @@ impl Consumer {
         Ok(())
     }
 
-    /// K-POS-2.
+    /// K-POS-2; what an application has to commit is this position, not the last record's
+    /// (K-POS-3).
     fn take(
         &mut self,
         fetch: &completed_fetch::CompletedFetch,

@@ -180,33 +180,37 @@ fn read(
     (offsets.collect(), reader.consumer.position(t(0)).expect("a position"))
 }
 
+/// Two producers in turns (W-65).
+fn interleaved() -> Vec<RecordBatch> {
+    vec![
+        records(1, 0, 1),
+        records(2, 2, 2),
+        commit(1, 3),
+        records(2, 4, 4),
+        abort(2, 5),
+        records(1, 6, 6),
+        records(2, 7, 7),
+        records(1, 8, 8),
+        abort(1, 9),
+        commit(2, 10),
+    ]
+}
+
+/// What compaction left of three producers (W-68).
+fn compacted() -> Vec<RecordBatch> {
+    vec![
+        records(3, 3, 4),
+        records(2, 15, 17),
+        records(1, 22, 23),
+        abort(2, 28),
+        records(3, 30, 32),
+        commit(3, 35),
+        records(1, 39, 40),
+    ]
+}
+
 #[test]
 fn what_a_read_delivers_k_filt_2_to_8_k_iso_4() {
-    let interleaved = || {
-        vec![
-            records(1, 0, 1),
-            records(2, 2, 2),
-            commit(1, 3),
-            records(2, 4, 4),
-            abort(2, 5),
-            records(1, 6, 6),
-            records(2, 7, 7),
-            records(1, 8, 8),
-            abort(1, 9),
-            commit(2, 10),
-        ]
-    };
-    let compacted = || {
-        vec![
-            records(3, 3, 4),
-            records(2, 15, 17),
-            records(1, 22, 23),
-            abort(2, 28),
-            records(3, 30, 32),
-            commit(3, 35),
-            records(1, 39, 40),
-        ]
-    };
     let twice = || vec![records(1, 0, 1), abort(1, 2), abort(1, 3), records(1, 4, 5), commit(1, 6)];
     let empty_control = || batch(1, 0, 0, true, Payload::EmptyControl);
     type Case = (&'static str, IsolationLevel, Vec<RecordBatch>, Vec<(i64, i64)>, Vec<i64>, i64);
@@ -221,7 +225,7 @@ fn what_a_read_delivers_k_filt_2_to_8_k_iso_4() {
             3,
         ),
         ("W-65", ReadCommitted, interleaved(), vec![(2, 2), (1, 6)], vec![0, 1, 7], 11),
-        ("W-66", ReadCommitted, twice(), vec![(1, 0)], vec![4, 5], 7),
+        ("W-66 K-FILT-8", ReadCommitted, twice(), vec![(1, 0)], vec![4, 5], 7),
         (
             "W-67",
             ReadCommitted,
@@ -255,6 +259,24 @@ fn what_a_read_delivers_k_filt_2_to_8_k_iso_4() {
     for (name, isolation_level, batches, aborted, delivered, position) in cases {
         assert_eq!(read(isolation_level, batches, &aborted), (delivered, position), "{name}");
     }
+}
+
+#[test]
+fn a_corrupt_batch_is_thrown_until_a_seek_k_filt_1() {
+    let mut reader = Reader::new(ReadUncommitted, 500);
+    reader.start_at(0);
+    let corrupt = batch(-1, 2, 3, false, Payload::Corrupt);
+    reader.fetched(answer(vec![records(1, 0, 1), corrupt], &[]));
+    let polled = reader.poll();
+    assert_eq!((polled[0].records.len(), polled[0].to), (2, 2));
+    for _ in 0..3 {
+        let mut polled = Vec::new();
+        let thrown = reader.with_cx(|consumer, cx| consumer.poll(cx, &mut polled));
+        assert_eq!(thrown.map_err(|e| e.class.name()), Err("KafkaException".to_string()));
+        assert!(reader.exchange(None).is_none(), "the partition is not fetched");
+    }
+    reader.consumer.seek(t(0), 4);
+    assert!(matches!(reader.exchange(None), Some(Request::Fetch(_))));
 }
 
 #[test]

@@ -36,6 +36,72 @@ fn client_recordings() -> Vec<serde_json::Value> {
     files.iter().map(|file| serde_json::from_str(&read(file)).expect("a recording")).collect()
 }
 
+/// Rules of the clients, each with a recording of the sample that shows it.
+const SHOWN_BY: &[(&str, &str)] = &[
+    ("K-COM-1 K-COM-3", "D04-committed-offset-rc-classic"),
+    ("K-COM-2", "D04-unstable-one-of-two-consumer"),
+    ("K-COM-4", "D05-offset-fetch-unknown-member-id-consumer"),
+    ("K-COM-5", "D06-offset-commit-not-coordinator-classic"),
+    ("K-FILT-7", "D01-spread-second-list-missing-rc"),
+    ("K-FILT-9", "D96-cut-before-marker"),
+    ("K-ISO-1", "D01-committed-rc"),
+    ("K-ISO-2", "D01-beyond-lso-ru"),
+    ("K-ISO-3", "D01-two-transactions-same-start-order-rc"),
+    ("K-OFF-1", "D03-list-offsets-leader-not-available"),
+    ("K-OFF-2", "D03-beginning-offsets-and-lag-rc"),
+    ("K-OFF-3", "D03-lag-unknown-rc"),
+    ("K-OFF-4", "D02-out-of-range-none-rc"),
+    ("K-POS-3", "D01-trailing-marker-rc"),
+    ("K-POS-4", "D03-lag-rc"),
+    ("K-POS-7", "D98-seek-during-reset"),
+    ("P-ACC-3", "A91-max-request-size"),
+    ("P-ACC-6", "A90-blocked-retry"),
+    ("P-ACC-9 P-CFG-7", "C12-expired-first-attempt"),
+    ("P-ACC-10 P-SND-13", "A91-timeout-noticed-late"),
+    ("P-ACC-11", "B11-abort-undrained"),
+    ("P-API-3", "C16-close-after-abortable"),
+    ("P-API-7", "B02-offsets-generation-without-member"),
+    ("P-API-10", "C10-fails-during-commit-invalid-producer-epoch"),
+    ("P-API-10", "B10-fails-during-abort-invalid-txn-state"),
+    ("P-CFG-4", "A16-config-in-flight-6-default"),
+    ("P-CFG-5", "A16-config-delivery-too-short"),
+    ("P-CFG-10", "B18-endtxn-retry-backoff"),
+    ("P-DM-1", "A06-first-of-two-invalid-producer-id-mapping"),
+    ("P-DM-2 P-DM-3", "A15-sequence-wrap-batch"),
+    ("P-DM-4", "C12-expired-first-attempt"),
+    ("P-ERR-3", "A17-new-leader-in-answer"),
+    ("P-ERR-4", "B08-produce-transaction-abortable"),
+    ("P-REQ-3 P-REQ-5", "B03-init-dropped"),
+    ("P-REQ-6", "C04-add-offsets-concurrent-transactions"),
+    ("P-REQ-7", "B13-txn-offset-commit-partial"),
+    ("P-REQ-7", "B95-offsets-twice-first-pending"),
+    ("P-REQ-8a", "B06-endtxn-abort-unknown-producer-id"),
+    ("P-REQ-10 P-SND-11", "C12-expired-in-retry-late-success"),
+    ("P-REQ-11", "C12-expired-first-attempt"),
+    ("P-SEQ-12", "C01-two-partitions"),
+    ("P-SND-3 P-SND-4", "C93-add-partitions-retry-and-new"),
+    ("P-SND-5", "B97-two-groups-not-coordinator"),
+    ("P-SND-9", "C95-drained-and-expired"),
+    ("P-SND-10", "B04-find-group-coordinator-unknown-server-error"),
+    ("P-SND-14", "A92-three-answers-at-once"),
+    ("P-ST-2", "B05-endtxn-commit-transaction-abortable"),
+    ("P-API-2 P-ST-5", "B03-init-transaction-abortable"),
+    ("P-ST-4", "B03-init-producer-fenced"),
+    ("P-TV-1 P-TV-2", "C02-upgrade-between-transactions"),
+    ("P-TV-3", "C02-downgrade-during-transaction"),
+    ("P-TV-4 P-TV-5", "C01-tv0-max-init-v1"),
+    ("P-TV-6", "C01-tv0-abortable-bump"),
+    ("P-TV-7", "B01-pid-changes"),
+];
+
+#[test]
+fn every_rule_is_shown_by_a_recording_of_the_sample() {
+    let names: Vec<_> = client_recordings().into_iter().map(|r| r["name"].clone()).collect();
+    for (rules, recording) in SHOWN_BY {
+        assert!(names.iter().any(|name| name == recording), "{rules}: {recording}");
+    }
+}
+
 #[test]
 fn clients_do_as_recorded() {
     let recordings = client_recordings();

@@ -131,6 +131,7 @@ impl CompletedFetch {
                 rule!(env, "K-FILT-2");
                 self.consume_aborted_transactions_up_to(batch.last_offset());
                 if ends_abort(&batch) {
+                    // K-FILT-8: there may be nothing to remove.
                     self.aborted_producer_ids.remove(&batch.producer_id);
                 } else if self.is_batch_aborted(&batch) {
                     self.next_fetch_offset = self.next_fetch_offset.max(batch.next_offset());

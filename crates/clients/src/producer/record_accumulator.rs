@@ -213,7 +213,8 @@ impl RecordAccumulator {
         }
     }
 
-    /// In front of the first batch that has no sequence or a later one.
+    /// In front of the first batch that has no sequence or a later one. Only heads are drained, so
+    /// what stands behind a retry waits for it (P-ACC-6).
     fn insert_in_sequence_order(&mut self, id: BatchId, env: &Env<'_>) {
         let batches = &mut self.batches;
         assert!(batches[id].has_sequence(), "a batch without a sequence was sent");

@@ -254,7 +254,8 @@ impl TransactionManager {
 
     fn transition_to_fatal_error(&mut self, error: Exception) -> Result<(), Exception> {
         self.transition_to(State::FatalError, Some(error.clone()), Caller::Sender)?;
-        self.fail_pending_transition(error); // P-ST-4
+        // P-ST-4; the requests left in the queue are nobody's concern any more (P-SND-10).
+        self.fail_pending_transition(error);
         Ok(())
     }
 

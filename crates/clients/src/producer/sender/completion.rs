@@ -102,7 +102,7 @@ impl Sender {
         }
     }
 
-    /// P-SEQ-7: an error that is not retried. Numbers of a batch that the leader may have taken
+    /// P-ERR-4, P-SEQ-7: an error that is not retried. Numbers of a batch that the leader may have taken
     /// must not be used again, nor may the batches behind it, which may be written as well, get
     /// new ones. For an idempotent producer the sequence is unresolved, as after expiry; a
     /// transactional one aborts, and finds the hole by OUT_OF_ORDER if its epoch goes on.

@@ -184,9 +184,11 @@ impl TransactionManager {
         let next = ProducerIdAndEpoch::new(response.producer_id, response.producer_epoch);
         if next.is_valid() {
             rule!(env, "P-SEQ-11");
+            rule!(env, "P-TV-7");
             self.producer = next;
             self.reset_sequence_numbers(batches);
         }
+        // P-SEQ-12: without a new epoch the sequences go on.
         self.reset_transaction_state();
         self.complete_result(handler.result, Ok(()));
     }

@@ -73,6 +73,7 @@ impl TxnRequestHandler {
 impl TransactionManager {
     /// Queues a new request.
     pub(super) fn enqueue(&mut self, request: TxnRequest, result: Option<ResultId>) {
+        // P-CFG-10: constant, unlike a batch's.
         let retry_backoff = self.retry_backoff;
         let producer = self.producer;
         self.enqueue_handler(TxnRequestHandler {
@@ -161,6 +162,8 @@ impl TransactionManager {
         let is_end_txn =
             |handler: &TxnRequestHandler| matches!(handler.request, TxnRequest::EndTxn { .. });
         if has_incomplete_batches && self.pending_requests.first().is_some_and(is_end_txn) {
+            // A batch that expired is complete while its request lives on, so an EndTxn(abort)
+            // may overtake it (P-REQ-10).
             rule!(env, "P-REQ-9");
             return None;
         }

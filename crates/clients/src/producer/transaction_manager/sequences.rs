@@ -75,6 +75,7 @@ impl TransactionManager {
             entry.start_sequences_at_beginning(producer, batches);
         }
         batches[id].set_producer_state(producer, entry.next_sequence, is_transactional);
+        // P-DM-2: 0 follows the largest number.
         entry.next_sequence = entry.next_sequence.advance(batches[id].record_count());
         entry.add_in_flight(id, batches);
     }
