@@ -89,7 +89,7 @@ pub struct Plan {
     #[schemars(length(max = 100))]
     pub operator: Vec<OperatorStep>,
     /// Faults that strike at random.
-    #[serde(default, skip_serializing_if = "Faults::is_quiet")]
+    #[serde(default, skip_serializing_if = "Faults::is_unset")]
     pub faults: Faults,
     /// Faults that strike at a named moment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

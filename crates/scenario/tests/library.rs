@@ -23,8 +23,12 @@ fn library() -> Vec<PathBuf> {
     files
 }
 
+fn invariants() -> Vec<&'static str> {
+    eosim_checker::invariants().iter().map(|invariant| invariant.name).collect()
+}
+
 fn read(path: &Path) -> ScenarioFile {
-    match ScenarioFile::read(path, &[], &[]) {
+    match ScenarioFile::read(path, &[], &invariants()) {
         Ok(scenario) => scenario,
         Err(error) => panic!("{error}"),
     }
@@ -52,7 +56,7 @@ fn a_plan_is_a_scenario_without_draws() {
         };
         for _ in 0..20 {
             let plan = scenario.plan(&mut choose).expect("values that go together");
-            let again = ScenarioFile::parse("plan.json", &plan.to_json(), &[], &[]);
+            let again = ScenarioFile::parse("plan.json", &plan.to_json(), &[], &invariants());
             let again = again.unwrap_or_else(|error| panic!("{error}"));
             assert!(again.is_fixed());
             assert_eq!(again.head(), &plan);

@@ -67,6 +67,11 @@ faults! {
 }
 
 impl Faults {
+    /// Nothing is said about faults, not even when their phase ends.
+    pub(crate) fn is_unset(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// No fault is on.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
