@@ -1,5 +1,5 @@
 //! The leader's calls to transaction coordinators: partitions are verified, or added to their
-//! transaction.
+//! transaction. The rules L-A2T are C-ATM-1 to C-ATM-5 as the coordinator sees them.
 //!
 //! Kafka counterpart: `AddPartitionsToTxnManager`. Invariants: at most one request in flight per
 //! node (L-A2T-3); at most one waiting transaction per node and transactional id (L-A2T-4); every

@@ -30,4 +30,6 @@ pub struct RunResult {
     pub digest: u64,
     /// Per fault: how often it was applied and effective.
     pub faults: Vec<(&'static str, Count)>,
+    /// Per rule of `aimed`: how often it was applied and effective.
+    pub aimed: Vec<Count>,
 }

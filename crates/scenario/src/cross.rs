@@ -262,7 +262,8 @@ impl Cross<'_> {
     }
 
     fn requires(&self) -> Checked {
-        let has = |name: &str| self.plan.faults.has(name);
+        let aims = !self.plan.aimed.is_empty();
+        let has = |name: &str| self.plan.faults.has(name) || (name == "aimed" && aims);
         let missing = self.plan.requires.iter().enumerate().find(|(_, name)| !has(name));
         let Some((index, name)) = missing else { return Ok(()) };
         let expected: Vec<&str> = FAULTS.iter().copied().filter(|name| has(name)).collect();

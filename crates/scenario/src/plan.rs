@@ -26,7 +26,7 @@ pub use fault::{
     ConnectionReset, Crash, CrashTarget, FAULTS, Faults, GcPause, LateRequest, LostRequest,
     PauseTarget, Zombie,
 };
-pub use names::{DefectName, FaultName, PartitionName, RuleId, split_partition};
+pub use names::{DefectName, PartitionName, RequiredName, RuleId, split_partition};
 pub(crate) use names::{is_name, is_topic};
 pub use operator::{DeleteRecords, ElectLeader, OperatorStep, Reassign};
 
@@ -101,9 +101,10 @@ pub struct Plan {
     /// What must come out.
     #[serde(default)]
     pub expect: Expectation,
-    /// Faults that must have had an effect in at least one run of a sweep.
+    /// Faults that must have had an effect in at least one run of a sweep; `aimed` is every rule of
+    /// `aimed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<FaultName>", length(max = 64))]
+    #[schemars(with = "Vec<RequiredName>", length(max = 64))]
     pub requires: Vec<String>,
 }
 

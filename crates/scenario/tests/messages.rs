@@ -162,7 +162,7 @@ fn unknown_names() {
             good.json: defects[0]: found "leader.dedup.window4", expected the name of a known defect; did you mean "leader.dedup.window_4"?
             good.json: switched_on[0]: found "nonsense", expected the name of a known defect
             good.json: rules[0]: found "L-SEQ3", expected the name of a known rule; did you mean "L-SEQ-3"?
-            good.json: requires[0]: found "lost_respnse", expected "lost_response", "lost_request", "late_request", "connection_reset", "crash", "gc_pause" or "zombie"; did you mean "lost_response"?
+            good.json: requires[0]: found "lost_respnse", expected "lost_response", "lost_request", "late_request", "connection_reset", "crash", "gc_pause", "zombie" or "aimed"; did you mean "lost_response"?
             good.json: requires[0]: found "crash", expected a fault of the scenario (lost_response)
             good.json: expect.violation[0]: found "aborted-reads", expected the name of a known invariant; did you mean "aborted-read"?
             good.json: expect: found "sond", expected "sound" or an object with "violation"; did you mean "sound"?

@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_of_one_short_record_is_70_bytes() {
+    fn a_batch_of_one_short_record_is_70_bytes_l_rec_1_l_rec_2() {
         let record = Record { value: Value(1), key: None, value_bytes: 2 };
         let batch = RecordBatch {
             base_offset: 5,

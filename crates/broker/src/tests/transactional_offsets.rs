@@ -81,7 +81,7 @@ fn write_marker(cluster: &mut Cluster, to: i32, epoch: i16, commits: bool) -> E 
 }
 
 #[test]
-fn the_version_says_whether_to_verify_or_to_add_g_tv_1() {
+fn the_version_says_whether_to_verify_or_to_add_g_tv_1_l_toc_1() {
     for (version, verify_only) in [(3, true), (4, true), (5, false)] {
         let mut cluster = cluster(E::None);
         assert_eq!(committed(&mut cluster, commit(version, G, 3, 10)), E::None);

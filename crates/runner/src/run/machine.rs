@@ -77,6 +77,7 @@ impl<C: Choices> Machine<C> {
             ended_at: self.world.now(),
             digest: self.world.digest(),
             faults: self.world.faults.random.counts(),
+            aimed: self.world.faults.aimed.rules.iter().map(|rule| rule.count).collect(),
         }
     }
 

@@ -52,6 +52,8 @@ pub struct ScenarioSummary {
     pub steps: u64,
     /// Per fault: how often it was applied and effective.
     pub faults: BTreeMap<&'static str, Count>,
+    /// Per rule of `aimed`: how often it was applied and effective.
+    pub aimed: Vec<Count>,
     /// Faults that it requires and that never had an effect.
     pub vacuous: Vec<String>,
     /// It expects a violation that never appeared.
@@ -112,6 +114,10 @@ impl SweepSummary {
         own.steps += result.run.steps;
         for (name, count) in &result.run.faults {
             own.faults.entry(name).or_default().merge(*count);
+        }
+        own.aimed.resize(result.run.aimed.len(), Count::default());
+        for (sum, count) in own.aimed.iter_mut().zip(&result.run.aimed) {
+            sum.merge(*count);
         }
         if result.second_digest.is_some() {
             self.nondeterministic.push((result.scenario, result.seed));
@@ -174,11 +180,8 @@ impl SweepSummary {
     /// What can be said only of the whole: requirements never met, violations never seen.
     pub fn conclude(&mut self) {
         for (at, own) in self.scenarios.iter_mut().enumerate() {
-            let effective = |name: &String| {
-                own.faults.get(name.as_str()).is_some_and(|count| count.effective > 0)
-            };
-            let missing = self.requires[at].iter().filter(|name| !effective(name));
-            own.vacuous = missing.cloned().collect();
+            own.vacuous =
+                self.requires[at].iter().flat_map(|name| never_effective(own, name)).collect();
             let expects = matches!(self.expectations[at], Expectation::Violation(_));
             own.violation_missing = expects && own.expected == 0 && own.seeds > 0;
         }
@@ -238,4 +241,14 @@ pub fn judge(verdict: &Verdict, expectation: &Expectation) -> Outcome {
         }
         _ => Outcome::Failed,
     }
+}
+
+/// What of the requirement `name` never had an effect: the fault, or each rule of `aimed`.
+fn never_effective(own: &ScenarioSummary, name: &str) -> Vec<String> {
+    if name == "aimed" {
+        let idle = own.aimed.iter().enumerate().filter(|(_, count)| count.effective == 0);
+        return idle.map(|(at, _)| format!("aimed[{at}]")).collect();
+    }
+    let struck = own.faults.get(name).is_some_and(|count| count.effective > 0);
+    if struck { Vec::new() } else { vec![name.to_string()] }
 }

@@ -37,8 +37,11 @@ name_schema! {
     }
 }
 name_schema! {
-    /// The name of a fault.
-    FaultName, json_schema!({"type": "string", "enum": FAULTS, "x-kind": "fault"})
+    /// The name of a fault, or `aimed`: every rule of `aimed`.
+    RequiredName, {
+        let names: Vec<_> = FAULTS.iter().copied().chain(["aimed"]).collect();
+        json_schema!({"type": "string", "enum": names, "x-kind": "fault"})
+    }
 }
 name_schema! {
     /// A partition as Kafka writes it, topic-number; of a topic of the scenario.

@@ -135,7 +135,7 @@ impl ProducerAppendInfo {
         Ok(())
     }
 
-    /// `checkSequence`.
+    /// `checkSequence`; L-SEQ-7 is the table of what follows from it.
     fn check_sequence(
         &self,
         env: &mut Env<'_>,

@@ -2,7 +2,7 @@
 
 use eosim_storage::{AppendOrigin, LogConfig};
 use eosim_types::version::KafkaVersion;
-use eosim_types::{Defect, Duration, ProducerId, Sequence};
+use eosim_types::{Defect, Duration, ErrorCode, ProducerId, Sequence};
 
 use crate::support::{Bench, at, data, idempotent};
 
@@ -195,4 +195,17 @@ fn a_window_of_four_forgets_one_batch_more_l_ent_2() {
         bench.client(idempotent(1, 0, sequence)).unwrap();
     }
     bench.run("defect", "D(0,0) 45; D(0,1) dup@1");
+}
+
+#[test]
+fn codes_of_old_brokers_are_never_answered_l_dup_6() {
+    for (epoch, sequence) in (0..3).flat_map(|epoch| (0..4).map(move |s| (epoch, s))) {
+        let mut bench = Bench::default();
+        bench.run("", "D(1,0) ok@0; D(1,1) ok@1");
+        for _ in 0..2 {
+            let refused = bench.client(idempotent(1, epoch, sequence)).err();
+            let old = [ErrorCode::DuplicateSequenceNumber, ErrorCode::UnknownProducerId];
+            assert!(refused.is_none_or(|error| !old.contains(&error)), "{epoch} {sequence}");
+        }
+    }
 }
