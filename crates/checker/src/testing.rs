@@ -27,6 +27,8 @@ pub(crate) const P1: TopicPartition = TopicPartition::new(Topic(2), 1);
 pub(crate) const OFFSETS: TopicPartition = TopicPartition::new(Topic::CONSUMER_OFFSETS, 0);
 pub(crate) const GROUP: GroupId = GroupId(1);
 pub(crate) const ID: TransactionalId = TransactionalId(1);
+pub(crate) const COMMIT: TransactionResult = TransactionResult::Commit;
+pub(crate) const ABORT: TransactionResult = TransactionResult::Abort;
 pub(crate) const COMMITTED: IsolationLevel = IsolationLevel::ReadCommitted;
 pub(crate) const UNCOMMITTED: IsolationLevel = IsolationLevel::ReadUncommitted;
 

@@ -1,15 +1,13 @@
 //! Each invariant breaks when its promise is broken, and names what broke.
 
 use eosim_types::observation::{EndOutcome, Observed, SendOutcome};
-use eosim_types::record::{TransactionResult, TransactionState};
+use eosim_types::record::TransactionState;
 use eosim_types::{ActorId, ErrorCode, Instant, LeaderEpoch, ProducerEpoch, Sequence, Value};
 
 use crate::testing::{
-    COMMITTED, GROUP, History, ID, OFFSETS, P0, P1, UNCOMMITTED, UNKNOWN_END, UNKNOWN_SEND,
+    ABORT, COMMIT, COMMITTED, GROUP, History, ID, OFFSETS, P0, P1, UNCOMMITTED, UNKNOWN_END,
+    UNKNOWN_SEND,
 };
-
-const COMMIT: TransactionResult = TransactionResult::Commit;
-const ABORT: TransactionResult = TransactionResult::Abort;
 
 #[test]
 fn duplicate_retry_was_appended_again() {

@@ -5,11 +5,9 @@ use eosim_types::record::{TransactionResult, TransactionState};
 use eosim_types::{ActorId, ErrorCode, Instant, ProducerEpoch, ProducerId};
 
 use crate::testing::{
-    COMMITTED, GROUP, History, ID, OFFSETS, P0, P1, UNCOMMITTED, UNKNOWN_END, UNKNOWN_SEND,
+    ABORT, COMMIT, COMMITTED, GROUP, History, ID, OFFSETS, P0, P1, UNCOMMITTED, UNKNOWN_END,
+    UNKNOWN_SEND,
 };
-
-const COMMIT: TransactionResult = TransactionResult::Commit;
-const ABORT: TransactionResult = TransactionResult::Abort;
 
 #[test]
 fn n1_a_commit_becomes_visible_partition_by_partition() {

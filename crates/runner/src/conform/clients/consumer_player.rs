@@ -5,8 +5,7 @@ use eosim_sim::cluster::consumer::{Consumer, ConsumerCall, PolledPartition, Retu
 use eosim_sim::cluster::{ApiVersions, Exception};
 use eosim_types::message::{ApiKey, Message};
 use eosim_types::observation::Observed;
-use eosim_types::version::KafkaVersion;
-use eosim_types::{DefectSet, Duration, Env, Instant, Marks};
+use eosim_types::{Duration, Instant, Marks};
 use serde_json::{Map, Value, json};
 
 use super::broker::{ScriptedBroker, nodes};
@@ -79,13 +78,7 @@ impl ConsumerPlayer {
         &mut self,
         f: impl FnOnce(&mut Consumer, &mut Cx<'_>, &mut Out<Message, Observed>) -> T,
     ) -> T {
-        let env = Env {
-            now: self.network.now,
-            clock_skew_ms: 0,
-            kafka: KafkaVersion::V4_4,
-            defects: DefectSet::as_released(),
-            marks: &mut self.marks,
-        };
+        let env = self.network.env(&mut self.marks);
         let mut cx = Cx { id: CLIENT, env, choices: &mut Quiet };
         let result = f(&mut self.consumer, &mut cx, &mut self.out);
         self.network.take(&mut self.out);
@@ -108,11 +101,8 @@ impl ConsumerPlayer {
     /// On to the next instant at which anything happens, `until` at the latest.
     fn let_time_pass(&mut self, until: Instant) -> Result<(), Unsupported> {
         let at = self.network.next_at().unwrap_or(Instant::FAR).min(until);
-        if at == Instant::FAR {
-            return Err(Unsupported("a case that waits for ever".to_string()));
-        }
-        self.network.now = self.network.now.max(at);
-        while self.network.next_at().is_some_and(|next| next <= self.network.now) {
+        self.network.advance(at)?;
+        while self.network.is_due() {
             match self.network.step(&self.versions, &mut self.names)? {
                 Some(Arrival::Ended(correlation, response)) => {
                     self.consumer.arrived(correlation, response);

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 use eosim_actor::{Correlation, Effect, Out};
 use eosim_types::message::{ApiKey, Message, Request, Response};
 use eosim_types::observation::Observed;
-use eosim_types::{ActorId, BrokerId, Duration, Instant};
+use eosim_types::version::KafkaVersion;
+use eosim_types::{ActorId, BrokerId, DefectSet, Duration, Env, Instant, Marks};
 
 use super::broker::{Handled, ScriptedBroker, Verdict};
 use super::case::Rule;
@@ -112,6 +113,31 @@ impl Network {
     /// When something happens next.
     pub(super) fn next_at(&self) -> Option<Instant> {
         self.events.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// On to `at`, which must not be never.
+    pub(super) fn advance(&mut self, at: Instant) -> Result<(), Unsupported> {
+        if at == Instant::FAR {
+            return Err(Unsupported("a case that waits for ever".to_string()));
+        }
+        self.now = self.now.max(at);
+        Ok(())
+    }
+
+    /// Is anything left to do at this instant?
+    pub(super) fn is_due(&self) -> bool {
+        self.next_at().is_some_and(|next| next <= self.now)
+    }
+
+    /// The surroundings of the client: 4.4 as released.
+    pub(super) fn env<'a>(&self, marks: &'a mut Marks) -> Env<'a> {
+        Env {
+            now: self.now,
+            clock_skew_ms: 0,
+            kafka: KafkaVersion::V4_4,
+            defects: DefectSet::as_released(),
+            marks,
+        }
     }
 
     /// Does what the client decided.

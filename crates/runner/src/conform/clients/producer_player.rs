@@ -12,10 +12,8 @@ use eosim_sim::cluster::{ApiVersions, Exception};
 use eosim_types::message::{ApiKey, Message};
 use eosim_types::observation::Observed;
 use eosim_types::record::Record;
-use eosim_types::version::{KafkaVersion, TransactionVersion};
-use eosim_types::{
-    ActorId, BrokerId, DefectSet, Duration, Env, Instant, Marks, Sequence, TopicPartition,
-};
+use eosim_types::version::TransactionVersion;
+use eosim_types::{ActorId, BrokerId, Duration, Instant, Marks, Sequence, TopicPartition};
 use serde_json::{Map, Value, json};
 
 use super::broker::{
@@ -126,13 +124,7 @@ impl ProducerPlayer {
         &mut self,
         f: impl FnOnce(&mut Producer, &mut Cx<'_>, &mut Out<Message, Observed>) -> T,
     ) -> T {
-        let env = Env {
-            now: self.network.now,
-            clock_skew_ms: 0,
-            kafka: KafkaVersion::V4_4,
-            defects: DefectSet::as_released(),
-            marks: &mut self.marks,
-        };
+        let env = self.network.env(&mut self.marks);
         let mut cx = Cx { id: CLIENT, env, choices: &mut Quiet };
         let result = f(&mut self.producer, &mut cx, &mut self.out);
         self.network.take(&mut self.out);
@@ -173,11 +165,8 @@ impl ProducerPlayer {
         });
         let at = self.network.next_at().unwrap_or(Instant::FAR);
         let at = at.min(own).min(self.producer.next_wake());
-        if at == Instant::FAR {
-            return Err(Unsupported("a case that waits for ever".to_string()));
-        }
-        self.network.now = self.network.now.max(at);
-        while self.network.next_at().is_some_and(|next| next <= self.network.now) {
+        self.network.advance(at)?;
+        while self.network.is_due() {
             match self.network.step(&self.versions, &mut self.names)? {
                 Some(Arrival::Ended(correlation, response)) => {
                     self.producer.arrived(correlation, response);
