@@ -3,7 +3,7 @@
 mod harness;
 
 use eosim_types::config::ProducerConfig;
-use eosim_types::{Duration, ErrorCode as E};
+use eosim_types::{DefectSet, Duration, ErrorCode as E};
 use harness::{Harness, config};
 
 /// A producer with `n` batches of one record in flight in partition 0.
@@ -34,6 +34,7 @@ fn at_most_five_requests_are_in_flight_p_acc_2() {
 #[test]
 fn w_01_unknown_producer_id_bumps_without_a_request_and_renumbers_p_seq_3_p_seq_4() {
     let (mut h, _) = in_flight(1, 5);
+    h.defects = DefectSet::as_released();
     h.answer_produce(0, E::None);
     h.next_offset = 501;
     h.answer_produce_with(0, E::UnknownProducerId, 500);
@@ -83,6 +84,7 @@ fn w_09_several_in_flight_are_retried_in_order_one_at_a_time_p_acc_4_p_acc_7() {
 #[test]
 fn w_10_refused_first_batch_bumps_and_the_second_is_renumbered_p_seq_7() {
     let (mut h, calls) = in_flight(0, 2);
+    h.defects = DefectSet::as_released();
     h.answer_produce(0, E::MessageTooLarge);
     assert_eq!(h.failure(calls[0]), Some(E::MessageTooLarge));
     assert!(h.records[&calls[0]].definitely_refused, "P-MOD-4");
@@ -92,6 +94,31 @@ fn w_10_refused_first_batch_bumps_and_the_second_is_renumbered_p_seq_7() {
     assert_eq!(h.on_wire(), ["t-0 e1 s0+1"]);
     h.answer_produce(0, E::None);
     assert_eq!((h.failure(calls[1]), h.numbering(0).1), (None, 0));
+}
+
+/// A new leader that knew nothing of the producer took the second batch, whose answer did not say
+/// so, and refuses the first.
+fn refused_ahead_of_a_batch_that_may_be_written(defects: DefectSet) -> Harness {
+    let (mut h, _) = in_flight(0, 2);
+    h.defects = defects;
+    h.answer_produce(0, E::NotLeaderOrFollower);
+    h.answer_produce(0, E::RequestTimedOut);
+    h.sleep(100);
+    h.answer_produce(0, E::OutOfOrderSequenceNumber);
+    h.sleep(100);
+    h
+}
+
+#[test]
+fn a_batch_that_may_be_written_is_renumbered_only_as_released_p_seq_3_p_seq_4() {
+    let released = refused_ahead_of_a_batch_that_may_be_written(DefectSet::as_released());
+    assert_eq!((released.on_wire(), released.numbering(0).0), (vec!["t-0 e1 s0+1".into()], 2));
+    let mut repaired = refused_ahead_of_a_batch_that_may_be_written(DefectSet::NONE);
+    assert_eq!(repaired.on_wire(), ["t-0 e0 s0+1"]);
+    repaired.sleep(1_500);
+    let third = repaired.send(0);
+    assert_eq!(repaired.on_wire().last().unwrap(), "t-0 e1 s0+1", "the bump comes with the expiry");
+    assert!(!repaired.is_complete(third));
 }
 
 #[test]

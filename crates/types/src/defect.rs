@@ -106,8 +106,9 @@ defects! {
         "At epoch 32767 batches in flight are resent without a producer id (P-SEQ-10).";
     UpstreamProducerSequenceReused = "upstream.producer.sequence_reused", Upstream, [],
         "Version 1: a failure while completing leads to reuse of sequences in one epoch (P-SEQ-7).";
-    UpstreamProducerBumpRenumbersWritten = "upstream.producer.bump_renumbers_written", Upstream, [],
-        "A batch of unknown fate is given up and those behind it, maybe written, are renumbered (P-SEQ-7).";
+    UpstreamProducerBumpRenumbersWritten = "upstream.producer.bump_renumbers_written", Upstream,
+        ["duplicate", "reordering"],
+        "An epoch bump of an idempotent producer renumbers batches that may be written (P-SEQ-3, P-SEQ-4, P-SEQ-7).";
     UpstreamProducerPartitionMuted = "upstream.producer.partition_muted", Upstream, [],
         "One request in flight: a late success leaves its partition muted for good (P-REQ-11).";
     UpstreamProducerWrapRetryReorders = "upstream.producer.wrap_retry_reorders", Upstream, [],

@@ -144,6 +144,11 @@ impl ProducerBatch {
         i32::try_from(self.records.len()).expect("a batch holds fewer than 2^31 records")
     }
 
+    /// It is in the log perhaps: its answer is not in, or did not say.
+    pub(crate) const fn may_be_written(&self) -> bool {
+        self.on_wire || self.fate_unknown
+    }
+
     /// Has it numbers (`hasSequence`)?
     pub(crate) fn has_sequence(&self) -> bool {
         self.base_sequence != Sequence::NONE

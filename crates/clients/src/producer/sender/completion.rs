@@ -102,29 +102,21 @@ impl Sender {
         }
     }
 
-    /// P-ERR-4, P-SEQ-7: an error that is not retried. Numbers of a batch that the leader may have taken
-    /// must not be used again, nor may the batches behind it, which may be written as well, get
-    /// new ones. For an idempotent producer the sequence is unresolved, as after expiry; a
-    /// transactional one aborts, and finds the hole by OUT_OF_ORDER if its epoch goes on.
+    /// P-ERR-4, P-SEQ-7: an error that is not retried. Numbers of a transactional batch that the
+    /// leader may have taken must not be used again in the same epoch: the producer aborts, and
+    /// finds the hole by OUT_OF_ORDER if its epoch goes on.
     fn give_up(&mut self, id: BatchId, response: &ProducePartitionResponse, cx: &mut Cx<'_>) {
         let batch = &self.accumulator.batches[id];
-        let adjust = batch.attempts < self.config.retries;
-        let is_transactional = self.transactional_id.is_some();
-        let released = if is_transactional {
-            Defect::UpstreamProducerSequenceReused
-        } else {
-            Defect::UpstreamProducerBumpRenumbersWritten
-        };
-        let keep = adjust && batch.fate_unknown && !batch.is_done() && !cx.env.on(released);
-        if keep
-            && !is_transactional
-            && let Some(manager) = &mut self.manager
+        let mut adjust = batch.attempts < self.config.retries;
+        if self.transactional_id.is_some()
+            && batch.fate_unknown
+            && !batch.is_done()
+            && !cx.env.on(Defect::UpstreamProducerSequenceReused)
         {
-            manager.mark_sequence_unresolved(id, &self.accumulator.batches, &mut cx.env);
+            adjust = false;
         }
         let futures = |place| record_exception(response, place);
-        let exception = Exception::of(response.error);
-        self.fail_batch_with(id, &exception, futures, adjust && !keep, cx);
+        self.fail_batch_with(id, &Exception::of(response.error), futures, adjust, cx);
     }
 
     fn split(&mut self, id: BatchId, cx: &mut Cx<'_>) {

@@ -145,7 +145,7 @@ impl TransactionManager {
             || exception.is(ErrorCode::UnknownProducerId);
         if !self.is_transactional() {
             if out_of_order || adjust_sequence_numbers {
-                self.request_idempotent_epoch_bump(partition);
+                self.bump_or_wait(id, batches, env);
             }
         } else if exception.is(ErrorCode::UnknownProducerId) {
             self.txn_partition_map.remove(partition, batches);
@@ -210,6 +210,38 @@ impl TransactionManager {
         self.partitions_to_rewrite_sequences.insert(partition);
     }
 
+    /// A batch failed. While others that may be written are in flight the bump must wait until
+    /// they have ended, as after an expiry (P-SEQ-6).
+    fn bump_or_wait(&mut self, failed: BatchId, batches: &Batches, env: &mut Env<'_>) {
+        if self.would_renumber_written(failed, batches, env) {
+            self.mark_sequence_unresolved(failed, batches, env);
+        } else {
+            self.request_idempotent_epoch_bump(batches[failed].partition);
+        }
+    }
+
+    /// The leader refused the number of `refused`, which will be sent again. While others that may
+    /// be written are in flight the bump waits for the next refusal, or for their expiry.
+    fn bump_unless_others_may_be_written(
+        &mut self,
+        refused: BatchId,
+        batches: &Batches,
+        env: &Env<'_>,
+    ) {
+        if !self.would_renumber_written(refused, batches, env) {
+            self.request_idempotent_epoch_bump(batches[refused].partition);
+        }
+    }
+
+    /// P-SEQ-3 numbers all batches in flight anew; one that is in the log already would be written
+    /// a second time.
+    fn would_renumber_written(&self, but: BatchId, batches: &Batches, env: &Env<'_>) -> bool {
+        let entry = self.txn_partition_map.get(batches[but].partition);
+        let mut others = entry.iter().flat_map(|entry| entry.in_flight()).map(|other| other.batch);
+        let any = others.any(|id| id != but && batches[id].may_be_written());
+        any && !env.on(Defect::UpstreamProducerBumpRenumbersWritten)
+    }
+
     /// P-SEQ-8, for idempotent producers.
     pub(crate) fn bump_idempotent_epoch_and_reset_id_if_needed(
         &mut self,
@@ -270,9 +302,9 @@ impl TransactionManager {
         rule!(env, "P-SEQ-4");
         match response.error {
             ErrorCode::UnknownProducerId => {
-                self.can_retry_unknown_producer_id(response.log_start_offset, id, batches)
+                self.can_retry_unknown_producer_id(response.log_start_offset, id, batches, env)
             }
-            ErrorCode::OutOfOrderSequenceNumber => self.can_retry_out_of_order(id, batches),
+            ErrorCode::OutOfOrderSequenceNumber => self.can_retry_out_of_order(id, batches, env),
             error => error.is_retriable(),
         }
     }
@@ -282,13 +314,14 @@ impl TransactionManager {
         log_start_offset: i64,
         id: BatchId,
         batches: &mut Batches,
+        env: &Env<'_>,
     ) -> bool {
         let partition = batches[id].partition;
         if log_start_offset == -1 || batches[id].reopened {
             return true;
         }
         if !self.is_transactional() {
-            self.request_idempotent_epoch_bump(partition);
+            self.bump_unless_others_may_be_written(id, batches, env);
             return true;
         }
         let producer = self.producer;
@@ -301,7 +334,7 @@ impl TransactionManager {
         lost_by_retention
     }
 
-    fn can_retry_out_of_order(&mut self, id: BatchId, batches: &Batches) -> bool {
+    fn can_retry_out_of_order(&mut self, id: BatchId, batches: &Batches, env: &Env<'_>) -> bool {
         let batch = &batches[id];
         let mark = self.partitions_with_unresolved_sequences.get(&batch.partition).copied();
         let is_next = self
@@ -317,7 +350,7 @@ impl TransactionManager {
             return false;
         }
         if mark.is_none_or(|unresolved| unresolved == batch.base_sequence.0) {
-            self.request_idempotent_epoch_bump(batch.partition);
+            self.bump_unless_others_may_be_written(id, batches, env);
         }
         true
     }
