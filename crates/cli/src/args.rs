@@ -8,7 +8,7 @@ mod tool;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use parse::{Partition, Seed, SeedRange, WallTime};
-pub use report::{ListArgs, ListKind, ShowArgs, ShowForm};
+pub use report::{ListArgs, ListKind, ShowArgs, ShowForm, TransactionsForm};
 pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, SweepArgs, VerifyArgs};
 pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs, KafkaRelease};
 

@@ -24,6 +24,6 @@ pub use application::{AdminApplication, ConsumerApplication, ProducerApplication
 pub use client::Client;
 pub use exception::{Exception, ExceptionClass};
 pub use spec::{
-    AdminSpec, AdminStep, ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload,
-    ScriptStep, Span,
+    AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, ConsumerSpec, MarkedProducer,
+    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
 };

@@ -3,7 +3,10 @@
 use alloc::vec::Vec;
 
 use eosim_types::config::{ConsumerConfig, ProducerConfig};
-use eosim_types::{BrokerId, Duration, Instant, Sequence, TopicPartition, TransactionalId, Value};
+use eosim_types::{
+    BrokerId, CoordinatorEpoch, Duration, Instant, ProducerEpoch, ProducerId, Sequence,
+    TopicPartition, TransactionalId, Value,
+};
 
 /// One client of a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -177,4 +180,36 @@ pub enum AdminStep {
         /// Everything below goes; -1 is the high watermark.
         offset: i64,
     },
+    /// `abortTransaction()`, past the coordinator (L-TOOL-1, L-TOOL-2).
+    AbortTransaction {
+        /// The partition.
+        partition: TopicPartition,
+        /// Which transaction.
+        spec: AbortTransactionSpec,
+    },
+}
+
+/// Which transaction of a partition is aborted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AbortTransactionSpec {
+    /// The one that begins at this offset.
+    StartOffset(i64),
+    /// That of this producer, unseen.
+    Producer(MarkedProducer),
+    /// One after the other, whatever `find-hanging` finds (L-TOOL-3).
+    Hanging {
+        /// What was written to within this time is left alone.
+        max_transaction_timeout: Duration,
+    },
+}
+
+/// What a marker names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MarkedProducer {
+    /// Producer id.
+    pub producer_id: ProducerId,
+    /// The epoch under which the transaction was written.
+    pub producer_epoch: ProducerEpoch,
+    /// The marker's epoch of its coordinator.
+    pub coordinator_epoch: CoordinatorEpoch,
 }

@@ -1,11 +1,12 @@
-//! `kafka-transactions.sh`: `list`, `describe`, `describe-producers`.
+//! `kafka-transactions.sh`: `list`, `describe`, `describe-producers`, `find-hanging`.
 //!
 //! Counterparts: `TransactionsCommand`, `ToolsUtils#prettyPrintTable`: columns padded to the widest
 //! cell, each followed by a tab.
 
+use eosim_types::message::ProducerState;
 use eosim_types::observation::{ClusterDump, ReplicaDump, TransactionDump};
 use eosim_types::record::{Payload, TransactionState};
-use eosim_types::{Names, Topic, TransactionalId};
+use eosim_types::{Names, Topic, TopicPartition, TransactionalId};
 
 const LIST: [&str; 4] = ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"];
 const DESCRIBE: [&str; 9] = [
@@ -27,6 +28,18 @@ const PRODUCERS: [&str; 6] = [
     "LastTimestamp",
     "CurrentTransactionStartOffset",
 ];
+const HANGING: [&str; 8] = [
+    "Topic",
+    "Partition",
+    "ProducerId",
+    "ProducerEpoch",
+    "CoordinatorEpoch",
+    "StartOffset",
+    "LastTimestamp",
+    "Duration(min)",
+];
+
+const MILLIS_PER_MINUTE: i64 = 60_000;
 
 /// What is printed for a value that there is not.
 const NONE: &str = "None";
@@ -105,6 +118,46 @@ pub fn describe_producers(replica: &ReplicaDump) -> String {
         ]
     });
     table(&PRODUCERS, &rows.collect::<Vec<_>>())
+}
+
+/// `kafka-transactions.sh find-hanging` among `replicas`, which should be leaders: what is open,
+/// was not written to for more than `max_transaction_timeout_ms`, and is nothing that a coordinator
+/// knows of (L-TOOL-3).
+#[must_use]
+pub fn find_hanging<'a>(
+    dump: &ClusterDump,
+    replicas: impl IntoIterator<Item = &'a ReplicaDump>,
+    names: &Names,
+    max_transaction_timeout_ms: i64,
+) -> String {
+    let now = dump.at.as_millis();
+    let mut rows = Vec::new();
+    for replica in replicas {
+        let partition = replica.partition;
+        let open = replica.producers.iter().filter(|p| p.current_txn_start_offset >= 0);
+        let old = open.filter(|p| now - p.last_timestamp > max_transaction_timeout_ms);
+        let hanging = old.filter(|producer| !is_known(dump, partition, producer));
+        rows.extend(hanging.map(|producer| {
+            vec![
+                names.topic(partition.topic).to_string(),
+                partition.partition.to_string(),
+                producer.producer_id.to_string(),
+                producer.producer_epoch.to_string(),
+                producer.coordinator_epoch.to_string(),
+                producer.current_txn_start_offset.to_string(),
+                producer.last_timestamp.to_string(),
+                ((now - producer.last_timestamp) / MILLIS_PER_MINUTE).to_string(),
+            ]
+        }));
+    }
+    table(&HANGING, &rows)
+}
+
+/// Does a coordinator hold the partition in a transaction of the producer?
+fn is_known(dump: &ClusterDump, partition: TopicPartition, producer: &ProducerState) -> bool {
+    let mut of_producer =
+        dump.transactions.iter().filter(|t| t.producer_id == producer.producer_id);
+    of_producer.any(|transaction| transaction.partitions.contains(&partition))
 }
 
 fn optional(value: Option<i64>) -> String {

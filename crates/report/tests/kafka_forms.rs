@@ -12,8 +12,8 @@ use eosim_types::record::{
     TransactionLogRecord, TransactionLogValue, TransactionResult, TransactionState,
 };
 use eosim_types::{
-    BrokerId, CoordinatorEpoch, GroupId, Instant, LeaderEpoch, Names, ProducerEpoch, ProducerId,
-    Sequence, Topic, TopicPartition, TransactionalId,
+    BrokerId, CoordinatorEpoch, Duration, GroupId, Instant, LeaderEpoch, Names, ProducerEpoch,
+    ProducerId, Sequence, Topic, TopicPartition, TransactionalId,
 };
 use expect_test::expect;
 
@@ -303,4 +303,56 @@ fn producers_are_described() {
         0         →1            →0                     →2           →5000         →4                            →
         1         →1            →0                     →2           →5000         →None                         →
     "#]].assert_eq(&text);
+}
+
+#[test]
+fn hanging_is_what_no_coordinator_knows_of_l_tool_3() {
+    let cluster = cluster();
+    let minutes = |minutes: i64| minutes * 60_000;
+    let producer = |id, last_timestamp, current_txn_start_offset| ProducerState {
+        producer_id: ProducerId(id),
+        producer_epoch: ProducerEpoch(1),
+        last_sequence: Sequence(2),
+        last_timestamp,
+        coordinator_epoch: CoordinatorEpoch(-1),
+        current_txn_start_offset,
+    };
+    let (owned, unknown, young, idle) = (0, 1, 2, 3);
+    let mut replica = replica(cluster.topic, Vec::new());
+    replica.producers = vec![
+        producer(owned, 0, 4),
+        producer(unknown, 0, 5),
+        producer(young, minutes(5) + 7, 6),
+        producer(idle, 0, -1),
+    ];
+    let transaction = |partitions| TransactionDump {
+        broker: BrokerId(1),
+        coordinator_epoch: CoordinatorEpoch(0),
+        transactional_id: cluster.id,
+        producer_id: ProducerId(owned),
+        producer_epoch: ProducerEpoch(1),
+        transaction_timeout_ms: 60_000,
+        state: TransactionState::Ongoing,
+        pending_state: None,
+        partitions,
+    };
+    let found = |partitions| {
+        let dump = ClusterDump {
+            at: Instant::START + Duration::from_millis(20 * 60_000 + 7),
+            transactions: vec![transaction(partitions)],
+            ..ClusterDump::default()
+        };
+        let text = transactions::find_hanging(&dump, [&replica], &cluster.names, minutes(15));
+        text.replace('\t', "→")
+    };
+    expect![[r#"
+        Topic  →Partition→ProducerId→ProducerEpoch→CoordinatorEpoch→StartOffset→LastTimestamp→Duration(min)→
+        u12-txn→0        →1         →1            →-1              →5          →0            →20           →
+    "#]].assert_eq(&found(vec![cluster.topic]));
+    // The id is known, but the partition is not part of its transaction.
+    expect![[r#"
+        Topic  →Partition→ProducerId→ProducerEpoch→CoordinatorEpoch→StartOffset→LastTimestamp→Duration(min)→
+        u12-txn→0        →0         →1            →-1              →4          →0            →20           →
+        u12-txn→0        →1         →1            →-1              →5          →0            →20           →
+    "#]].assert_eq(&found(Vec::new()));
 }

@@ -7,7 +7,8 @@ use eosim_types::Names;
 use crate::check::quoted_key;
 use crate::error::InputError;
 use crate::plan::{
-    Action, Aimed, Expectation, FAULTS, OperatorStep, Plan, TopicPlan, split_partition,
+    AbortTransaction, Action, Aimed, Expectation, FAULTS, OperatorStep, Plan, TopicPlan,
+    split_partition,
 };
 
 mod client;
@@ -118,6 +119,11 @@ impl Cross<'_> {
             OperatorStep::WaitUntilMs(_) => return Ok(()),
             OperatorStep::ElectLeader(_) => "elect_leader",
             OperatorStep::DeleteRecords(_) => "delete_records",
+            OperatorStep::AbortHanging(_) => "abort_hanging",
+            OperatorStep::AbortTransaction(step) => {
+                self.aborted(&format!("{path}.abort_transaction"), step)?;
+                "abort_transaction"
+            }
             OperatorStep::Reassign(step) => {
                 self.brokers(&format!("{path}.reassign.replicas"), &step.replicas)?;
                 "reassign"
@@ -125,6 +131,15 @@ impl Cross<'_> {
         };
         let partition = step.partition().unwrap_or_default();
         self.known_partition(format!("{path}.{name}.partition"), partition)
+    }
+
+    fn aborted(&self, path: &str, step: &AbortTransaction) -> Checked {
+        let found = match (step.start_offset, step.producer) {
+            (Some(_), None) | (None, Some(_)) => return Ok(()),
+            (Some(_), Some(_)) => "both",
+            (None, None) => "neither",
+        };
+        self.refuse(path, found, "exactly one of \"start_offset\" and \"producer\"")
     }
 
     fn min_insync_replicas(&self, path: &str, topic: &TopicPlan) -> Checked {

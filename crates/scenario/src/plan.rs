@@ -28,7 +28,10 @@ pub use fault::{
 };
 pub use names::{DefectName, PartitionName, RequiredName, RuleId, split_partition};
 pub(crate) use names::{is_name, is_topic};
-pub use operator::{DeleteRecords, ElectLeader, OperatorStep, Reassign};
+pub use operator::{
+    AbortHanging, AbortTransaction, DeleteRecords, ElectLeader, MarkedProducer, OperatorStep,
+    Reassign,
+};
 
 /// A scenario: topology, configuration, workload, faults, limits, expectation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]

@@ -9,8 +9,9 @@ pub use actor::ClusterActor;
 pub use eosim_broker::controller::{ControllerConfig, TopicSpec};
 pub use eosim_broker::{Broker, Unfinished};
 pub use eosim_clients::{
-    AdminSpec, AdminStep, ApiVersions, Client, ClientSpec, ConsumerSpec, Exception, ExceptionClass,
-    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span, consumer, producer,
+    AbortTransactionSpec, AdminSpec, AdminStep, ApiVersions, Client, ClientSpec, ConsumerSpec,
+    Exception, ExceptionClass, MarkedProducer, ProducerSpec, ProducerWorkload, RandomWorkload,
+    ScriptStep, Span, consumer, producer,
 };
 pub use plan::{ClusterPlan, ClusterShape};
 

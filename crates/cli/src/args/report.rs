@@ -4,13 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::WallTime;
+
 /// Looks at a run.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 #[command(after_help = "\
 Examples:
   eosim show sim-runs/latest/failures/8812 --as transcript
   eosim show sim-runs/latest/failures/8812 --as dump-log --partition orders-0
-  eosim show sim-runs/latest/failures/8812 --as transactions --at 4127")]
+  eosim show sim-runs/latest/failures/8812 --as transactions --at 4127
+  eosim show latest --as transactions --command find-hanging --max-transaction-timeout 1m")]
 pub struct ShowArgs {
     /// The folder of a run, or its choices.json
     pub run: PathBuf,
@@ -23,6 +26,13 @@ pub struct ShowArgs {
     /// Only this partition, such as orders-0
     #[arg(long, value_name = "TOPIC-NUMBER", env = "EOSIM_SHOW_PARTITION")]
     pub partition: Option<String>,
+    /// Which command of `kafka-transactions.sh`, with --as transactions; describe-producers if a
+    /// partition is given and no command, else describe
+    #[arg(long, value_enum, value_name = "COMMAND", env = "EOSIM_SHOW_COMMAND")]
+    pub command: Option<TransactionsForm>,
+    /// find-hanging leaves alone what was written to within this time
+    #[arg(long, value_name = "TIME", default_value = "15m", env = "EOSIM_MAX_TRANSACTION_TIMEOUT")]
+    pub max_transaction_timeout: WallTime,
     /// Only this actor, such as broker-1
     #[arg(long, value_name = "NAME", env = "EOSIM_ACTOR")]
     pub actor: Option<String>,
@@ -38,8 +48,22 @@ pub enum ShowForm {
     DumpLog,
     /// As `kafka-dump-log.sh --transaction-log-decoder` prints `__transaction_state`.
     TxnLog,
-    /// As `kafka-transactions.sh` describes transactions.
+    /// As `kafka-transactions.sh` prints transactions and producers.
     Transactions,
+}
+
+/// A command of `kafka-transactions.sh`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum TransactionsForm {
+    /// Every transactional id.
+    List,
+    /// Every transactional id in detail.
+    Describe,
+    /// Every producer that the leader of --partition knows.
+    #[value(alias = "producers")]
+    DescribeProducers,
+    /// Open transactions that no coordinator knows of.
+    FindHanging,
 }
 
 /// What there is.

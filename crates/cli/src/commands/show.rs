@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::Failure;
 use super::replay::open;
-use crate::args::{Format, OutputArgs, ShowArgs, ShowForm};
+use crate::args::{Format, OutputArgs, ShowArgs, ShowForm, TransactionsForm};
 use crate::render::DESCRIBE;
 use crate::{artefacts, output, render};
 
@@ -25,7 +25,7 @@ pub(super) fn run(args: &ShowArgs, how: &OutputArgs) -> Result<ExitCode, Failure
         ShowForm::Transcript => render::transcript(&observed, selected.actor),
         ShowForm::DumpLog => selected.dump_log(&observed),
         ShowForm::TxnLog => selected.transaction_log(&observed),
-        ShowForm::Transactions => selected.transactions(&observed),
+        ShowForm::Transactions => selected.transactions(&observed, args)?,
     };
     let text = match how.format {
         Format::Text => text,
@@ -122,10 +122,28 @@ impl Selected {
         transaction_log::transaction_log(&replicas, &run.names)
     }
 
-    fn transactions(&self, run: &Observed) -> String {
-        if self.partition.is_none() {
-            return transactions::describe(&run.dump, &run.names);
-        }
-        self.replicas(run, |_| false).map(transactions::describe_producers).collect()
+    fn transactions(&self, run: &Observed, args: &ShowArgs) -> Result<String, InputError> {
+        let default = if self.partition.is_some() {
+            TransactionsForm::DescribeProducers
+        } else {
+            TransactionsForm::Describe
+        };
+        Ok(match args.command.unwrap_or(default) {
+            TransactionsForm::List => transactions::list(&run.dump, &run.names),
+            TransactionsForm::Describe => transactions::describe(&run.dump, &run.names),
+            TransactionsForm::DescribeProducers if self.partition.is_none() => {
+                let expected = "the partition whose producers are described, such as orders-0";
+                return Err(InputError::new("--partition", "", "nothing", expected));
+            }
+            TransactionsForm::DescribeProducers => {
+                self.replicas(run, |_| false).map(transactions::describe_producers).collect()
+            }
+            TransactionsForm::FindHanging => {
+                let time = args.max_transaction_timeout.0.as_millis();
+                let time = i64::try_from(time).unwrap_or(i64::MAX);
+                let replicas = self.replicas(run, |_| true);
+                transactions::find_hanging(&run.dump, replicas, &run.names, time)
+            }
+        })
     }
 }

@@ -1,21 +1,18 @@
-//! An operator's script: elections, reassignments, deletions (`KafkaAdminClient`).
+//! An operator's script: elections, reassignments, deletions, hanging transactions.
 //!
 //! Invariant: one request at a time; a step is over when it was answered without a retriable
 //! error, or after [`ATTEMPTS`] attempts.
 
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use eosim_actor::{Actor, Correlation, CrashKind, Cx, Event, Lane, Out};
-use eosim_types::message::{
-    AlterPartitionReassignmentsRequest, DeleteRecordsRequest, ElectLeadersRequest, Message,
-    MetadataRequest, Request, Response,
-};
+use eosim_types::message::{Message, Response};
 use eosim_types::observation::Observed;
-use eosim_types::{ActorId, BrokerId, Duration, ErrorCode, Instant, TopicPartition};
+use eosim_types::{ActorId, BrokerId, Duration, Instant};
 
+use super::admin_call::{AdminCall, Progress};
 use super::alarm::Alarm;
 use crate::network_client::ClientOut;
 use crate::spec::{AdminSpec, AdminStep};
@@ -37,8 +34,8 @@ pub struct AdminApplication {
     attempts: u32,
     /// The request in flight: its name, to whom it went.
     open: Option<(Correlation, ActorId)>,
-    /// The leader to ask, once it is known.
-    leader: Option<BrokerId>,
+    /// How far the step is, once it is begun.
+    call: Option<AdminCall>,
     /// Nothing is sent before.
     not_before: Instant,
     next_correlation: u32,
@@ -55,7 +52,7 @@ impl AdminApplication {
             at: 0,
             attempts: 0,
             open: None,
-            leader: None,
+            call: None,
             not_before: Instant::START,
             next_correlation: 0,
             alarm: Alarm::OFF,
@@ -114,27 +111,10 @@ impl AdminApplication {
     }
 
     fn send(&mut self, cx: &Cx<'_>, step: &AdminStep, out: &mut ClientOut) {
-        let (to, request): (ActorId, Request) = match (step, self.leader) {
-            (AdminStep::DeleteRecords { partition, offset }, Some(leader)) => {
-                let (partition, offset, timeout_ms) = (*partition, *offset, 30_000);
-                let request = DeleteRecordsRequest { partition, offset, timeout_ms };
-                (ActorId::of_broker(leader), request.into())
-            }
-            (AdminStep::DeleteRecords { .. }, None) => {
-                let turn = usize::try_from(self.attempts).unwrap_or(0) % self.brokers.len();
-                (ActorId::of_broker(self.brokers[turn]), MetadataRequest {}.into())
-            }
-            (AdminStep::ElectLeader { partition, unclean }, _) => {
-                let request =
-                    ElectLeadersRequest { unclean: *unclean, partitions: vec![*partition] };
-                (ActorId::CONTROLLER, request.into())
-            }
-            (AdminStep::Reassign { partition, replicas }, _) => {
-                let partitions = vec![(*partition, replicas.clone())];
-                (ActorId::CONTROLLER, AlterPartitionReassignmentsRequest { partitions }.into())
-            }
-            (AdminStep::PauseUntil(_), _) => unreachable!("a pause sends nothing"),
-        };
+        let turn = usize::try_from(self.attempts).unwrap_or(0) % self.brokers.len();
+        let ask = self.brokers[turn];
+        let call = self.call.get_or_insert_with(|| AdminCall::new(step, ask));
+        let (to, request) = call.request();
         let correlation = Correlation(self.next_correlation);
         self.next_correlation += 1;
         self.open = Some((correlation, to));
@@ -145,59 +125,30 @@ impl AdminApplication {
     fn next_step(&mut self) {
         self.at += 1;
         self.attempts = 0;
-        self.leader = None;
+        self.call = None;
     }
 
     fn retry(&mut self, cx: &Cx<'_>) {
         self.attempts += 1;
-        self.leader = None;
+        self.call = None;
         self.not_before = cx.now() + RETRY_BACKOFF;
         if self.attempts >= ATTEMPTS {
             self.next_step();
         }
     }
 
-    fn arrived(&mut self, cx: &Cx<'_>, correlation: Correlation, response: Option<&Response>) {
+    fn arrived(&mut self, cx: &mut Cx<'_>, correlation: Correlation, response: Option<&Response>) {
         if self.open.is_none_or(|(open, _)| open != correlation) {
             return;
         }
         self.open = None;
-        match response {
-            Some(Response::Metadata(response)) => {
-                let partition = self.partition();
-                self.leader = partition.and_then(|partition| response.image.leader(partition));
-                if self.leader.is_none() {
-                    self.retry(cx);
-                }
-            }
-            Some(response) if is_final(response) => self.next_step(),
-            _ => self.retry(cx),
+        let answered = self.call.as_mut().zip(response);
+        match answered.map_or(Progress::Retry, |(call, response)| call.answered(cx, response)) {
+            Progress::Continues => {}
+            Progress::Over => self.next_step(),
+            Progress::Retry => self.retry(cx),
         }
     }
-
-    fn partition(&self) -> Option<TopicPartition> {
-        match self.spec.steps.get(self.at)? {
-            AdminStep::DeleteRecords { partition, .. }
-            | AdminStep::ElectLeader { partition, .. }
-            | AdminStep::Reassign { partition, .. } => Some(*partition),
-            AdminStep::PauseUntil(_) => None,
-        }
-    }
-}
-
-/// Is nothing gained by asking again? ELECTION_NOT_NEEDED is as good as an election.
-fn is_final(response: &Response) -> bool {
-    let error = match response {
-        Response::DeleteRecords(response) => response.error,
-        Response::ElectLeaders(response) => {
-            response.partitions.first().map_or(ErrorCode::None, |(_, error)| *error)
-        }
-        Response::AlterPartitionReassignments(response) => {
-            response.partitions.first().map_or(ErrorCode::None, |(_, error)| *error)
-        }
-        other => panic!("an operator was sent {}", other.api().name()),
-    };
-    error == ErrorCode::ElectionNotNeeded || !error.is_retriable()
 }
 
 impl Actor for AdminApplication {
@@ -223,7 +174,7 @@ impl Actor for AdminApplication {
     /// A crash forgets the request under way; the step is tried again.
     fn crash(&mut self, _: CrashKind) {
         self.open = None;
-        self.leader = None;
+        self.call = None;
         self.alarm = Alarm::OFF;
     }
 }

@@ -3,10 +3,12 @@
 use eosim_scenario::plan::{self, OperatorStep, Step, Workload, split_partition};
 use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::cluster::{
-    AdminSpec, AdminStep, ClientSpec, ConsumerSpec, ProducerSpec, ProducerWorkload, RandomWorkload,
-    ScriptStep, Span,
+    AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, ConsumerSpec, MarkedProducer,
+    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
 };
-use eosim_types::{Duration, Instant, Names, Sequence, TopicPartition};
+use eosim_types::{
+    CoordinatorEpoch, Duration, Instant, Names, ProducerEpoch, ProducerId, Sequence, TopicPartition,
+};
 
 use super::topology::broker_id;
 
@@ -46,9 +48,38 @@ fn operator_step(step: &OperatorStep, names: &mut Names) -> AdminStep {
         },
         OperatorStep::DeleteRecords(step) => AdminStep::DeleteRecords {
             partition: partition(&step.partition, names),
-            offset: step.before.map_or(-1, |before| i64::try_from(before).expect("checked")),
+            offset: step.before.map_or(-1, number),
+        },
+        OperatorStep::AbortTransaction(step) => AdminStep::AbortTransaction {
+            partition: partition(&step.partition, names),
+            spec: aborted(step),
+        },
+        OperatorStep::AbortHanging(step) => AdminStep::AbortTransaction {
+            partition: partition(&step.partition, names),
+            spec: AbortTransactionSpec::Hanging {
+                max_transaction_timeout: Duration::from_millis(step.max_transaction_timeout_ms),
+            },
         },
     }
+}
+
+fn aborted(step: &plan::AbortTransaction) -> AbortTransactionSpec {
+    match (step.start_offset, step.producer) {
+        (Some(offset), _) => AbortTransactionSpec::StartOffset(number(offset)),
+        (None, producer) => {
+            let producer = producer.expect("a checked step names a transaction");
+            AbortTransactionSpec::Producer(MarkedProducer {
+                producer_id: ProducerId(number(producer.id)),
+                producer_epoch: ProducerEpoch(number(producer.epoch)),
+                coordinator_epoch: CoordinatorEpoch(number(producer.coordinator_epoch)),
+            })
+        }
+    }
+}
+
+/// A number that the schema keeps small.
+fn number<T: TryFrom<u64>>(checked: u64) -> T {
+    T::try_from(checked).ok().expect("a checked number is small")
 }
 
 fn consumer(consumer: &plan::Consumer, names: &mut Names) -> ConsumerSpec {

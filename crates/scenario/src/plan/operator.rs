@@ -18,6 +18,10 @@ pub enum OperatorStep {
     Reassign(Reassign),
     /// Deletes the beginning of a partition (`kafka-delete-records`).
     DeleteRecords(DeleteRecords),
+    /// Ends a transaction in one partition, past its coordinator (`kafka-transactions abort`).
+    AbortTransaction(AbortTransaction),
+    /// Finds and ends what hangs in a partition (`kafka-transactions find-hanging`, then `abort`).
+    AbortHanging(AbortHanging),
 }
 
 /// Elects a leader.
@@ -57,6 +61,56 @@ pub struct DeleteRecords {
     pub before: Option<u64>,
 }
 
+/// Ends a transaction in one partition: exactly one of `start_offset` and `producer` says which.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AbortTransaction {
+    /// Of which partition.
+    #[schemars(with = "PartitionName")]
+    pub partition: String,
+    /// The transaction that is open there from this offset on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Ranged<0, 1_000_000_000>")]
+    pub start_offset: Option<u64>,
+    /// That of this producer, whether one is open or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "MarkedProducer")]
+    pub producer: Option<MarkedProducer>,
+}
+
+/// What an operator's marker names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MarkedProducer {
+    /// Producer id.
+    #[schemars(with = "Ranged<0, 1_000_000_000>")]
+    pub id: u64,
+    /// Producer epoch.
+    #[schemars(with = "Ranged<0, 32_767>")]
+    pub epoch: u64,
+    /// The marker's epoch of its coordinator.
+    #[serde(default)]
+    #[schemars(with = "Ranged<0, 1_000_000_000>")]
+    pub coordinator_epoch: u64,
+}
+
+/// Finds and ends what hangs in a partition.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AbortHanging {
+    /// Of which partition.
+    #[schemars(with = "PartitionName")]
+    pub partition: String,
+    /// What was written to within this time is left alone.
+    #[serde(default = "fifteen_minutes")]
+    #[schemars(with = "Millis")]
+    pub max_transaction_timeout_ms: u64,
+}
+
+fn fifteen_minutes() -> u64 {
+    900_000
+}
+
 impl OperatorStep {
     /// The partition that it concerns.
     #[must_use]
@@ -66,6 +120,8 @@ impl OperatorStep {
             Self::ElectLeader(step) => Some(&step.partition),
             Self::Reassign(step) => Some(&step.partition),
             Self::DeleteRecords(step) => Some(&step.partition),
+            Self::AbortTransaction(step) => Some(&step.partition),
+            Self::AbortHanging(step) => Some(&step.partition),
         }
     }
 }
