@@ -117,6 +117,15 @@ impl Broker {
         &self.process.transaction_coordinator
     }
 
+    pub(crate) fn group_coordinator(&self) -> &GroupCoordinatorBridge {
+        &self.process.group_coordinator
+    }
+
+    /// How many times the process has begun.
+    pub(crate) fn lives(&self) -> u64 {
+        self.lives
+    }
+
     pub(crate) fn log_manager(&self) -> &LogManager {
         &self.log_manager
     }

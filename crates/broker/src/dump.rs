@@ -2,9 +2,13 @@
 //!
 //! Kafka counterpart: `kafka-dump-log`, `kafka-transactions`.
 
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+
 use eosim_storage::UnifiedLog;
-use eosim_types::observation::{ClusterDump, ReplicaDump};
-use eosim_types::{LeaderEpoch, TopicPartition};
+use eosim_types::digest::Digest;
+use eosim_types::observation::{ClusterDump, CoordinatorDump, ReplicaDump};
+use eosim_types::{LeaderEpoch, Topic, TopicPartition};
 
 use crate::broker::Broker;
 
@@ -13,27 +17,64 @@ impl Broker {
     /// are shown as they lie on its disk.
     pub fn dump(&self, dump: &mut ClusterDump) {
         for partition in self.replica_manager().partitions.iter() {
-            let role = (partition.is_leader(), partition.leader_epoch);
-            dump.replicas.push(self.dump_log(partition.topic_partition, &partition.log, role));
+            let replica = self.dump_log(partition.topic_partition, &partition.log);
+            dump.replicas.push(ReplicaDump {
+                is_leader: partition.is_leader(),
+                leader_epoch: partition.leader_epoch,
+                is_hosted: true,
+                ..replica
+            });
         }
         for (tp, log) in self.log_manager().logs() {
-            let leader_epoch = log.latest_epoch().unwrap_or(LeaderEpoch::NONE);
-            dump.replicas.push(self.dump_log(tp, log, (false, leader_epoch)));
+            dump.replicas.push(self.dump_log(tp, log));
         }
         dump.transactions.extend(self.transaction_coordinator().coordinator.dump());
+        dump.coordinators.extend(self.loaded());
     }
 
-    fn dump_log(
-        &self,
-        partition: TopicPartition,
-        log: &UnifiedLog,
-        (is_leader, leader_epoch): (bool, LeaderEpoch),
-    ) -> ReplicaDump {
+    /// What its coordinators have loaded.
+    fn loaded(&self) -> impl Iterator<Item = CoordinatorDump> {
+        let transactions = self.transaction_coordinator().coordinator.loaded_partitions();
+        let groups = self.group_coordinator().coordinator.loaded_partitions();
+        let of = |topic, partition, leader_epoch| CoordinatorDump {
+            broker: self.spec().id,
+            partition: TopicPartition::new(topic, partition),
+            leader_epoch,
+            offsets: Vec::new(),
+        };
+        let transactions = transactions.map(move |(partition, coordinator_epoch)| {
+            of(Topic::TRANSACTION_STATE, partition, LeaderEpoch(coordinator_epoch.0))
+        });
+        let groups = groups.map(move |(partition, leader_epoch, state)| CoordinatorDump {
+            offsets: state.offsets.dump().collect(),
+            ..of(Topic::CONSUMER_OFFSETS, partition, leader_epoch)
+        });
+        transactions.chain(groups)
+    }
+
+    /// Differs from what it was after every start of the process and every load of a coordinator:
+    /// whatever was rebuilt from logs since can be judged anew.
+    #[must_use]
+    pub fn rebuilt(&self) -> u64 {
+        let mut digest = Digest::new();
+        self.lives().hash(&mut digest);
+        let transactions = self.transaction_coordinator().coordinator.loaded_partitions();
+        transactions.for_each(|loaded| loaded.hash(&mut digest));
+        let groups = self.group_coordinator().coordinator.loaded_partitions();
+        groups.for_each(|(partition, leader_epoch, _)| {
+            (partition, leader_epoch).hash(&mut digest);
+        });
+        digest.finish()
+    }
+
+    /// A log as it lies on the disk.
+    fn dump_log(&self, partition: TopicPartition, log: &UnifiedLog) -> ReplicaDump {
         ReplicaDump {
             broker: self.spec().id,
             partition,
-            is_leader,
-            leader_epoch,
+            is_leader: false,
+            leader_epoch: log.latest_epoch().unwrap_or(LeaderEpoch::NONE),
+            is_hosted: false,
             log_start_offset: log.log_start_offset(),
             high_watermark: log.high_watermark(),
             last_stable_offset: log.last_stable_offset(),
@@ -41,6 +82,7 @@ impl Broker {
             batches: log.batches().cloned().collect(),
             aborted_transactions: log.aborted_index(),
             producers: log.producers(),
+            remembered: log.remembered_batches(),
         }
     }
 }

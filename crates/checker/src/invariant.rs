@@ -3,7 +3,8 @@
 //! No Kafka counterpart. An invariant is a pure reader of the facts: all state is kept once, in
 //! [`Facts`] and [`Logs`]. To add one: one file in `invariants/`, one line in the list there.
 
-use eosim_types::observation::ClusterDump;
+use eosim_types::observation::{ClusterDump, ReplicaDump};
+use eosim_types::{BrokerId, TopicPartition};
 
 use crate::anomaly::{Finding, Report};
 use crate::facts::Facts;
@@ -59,6 +60,19 @@ pub(crate) struct End<'a> {
     pub(crate) logs: &'a Logs,
 }
 
+impl<'a> End<'a> {
+    /// The log of a broker that runs.
+    pub(crate) fn replica(
+        self,
+        broker: BrokerId,
+        partition: TopicPartition,
+    ) -> Option<&'a ReplicaDump> {
+        let replicas = self.dump.replicas.iter();
+        let mut hosted = replicas.filter(|replica| replica.is_hosted);
+        hosted.find(|replica| (replica.broker, replica.partition) == (broker, partition))
+    }
+}
+
 /// One promise, judged.
 pub(crate) trait Invariant: Sync {
     /// Which observations it judges at once.
@@ -69,6 +83,9 @@ pub(crate) trait Invariant: Sync {
     /// Judges an observation whose facts are already noted.
     fn observe(&self, _cx: Context<'_>, _seen: Seen, _report: &mut Report) {}
 
-    /// Judges the logs.
+    /// Judges what brokers hold, at any moment.
+    fn inspect(&self, _cx: Context<'_>, _end: End<'_>, _report: &mut Report) {}
+
+    /// Judges the logs in the end.
     fn finish(&self, _cx: Context<'_>, _end: End<'_>, _report: &mut Report) {}
 }

@@ -36,6 +36,9 @@ invariants! {
     producer_state,
     aborted_index,
     last_stable_offset,
+    bounds_retreat,
+    transaction_state,
+    group_offsets,
     assertion,
 }
 

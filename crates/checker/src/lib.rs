@@ -69,7 +69,7 @@ impl Checker {
     /// Forgets the run; the next observation begins another.
     pub fn reset(&mut self) {
         self.facts.reset();
-        self.logs.clear();
+        self.logs.reset();
         self.report.reset();
     }
 
@@ -86,14 +86,30 @@ impl Checker {
         }
     }
 
+    /// Judges what brokers hold in mid-run: what is rebuilt from logs equals what is in memory, and
+    /// replicas agree. Dumps come in the order of their times.
+    pub fn look(&mut self, dump: &ClusterDump) {
+        self.report.at = dump.at;
+        self.logs.read(dump, None);
+        self.inspect(dump);
+    }
+
     /// Judges the logs. To be called at the end, with everything healed; a dump of another moment
     /// is judged by what holds at every moment only.
     pub fn finish(&mut self, dump: &ClusterDump) {
         self.report.at = dump.at;
-        self.logs.read(&self.facts, dump);
+        self.logs.read(dump, Some(&self.facts));
+        self.inspect(dump);
         let cx = Context { setup: &self.setup, facts: &self.facts };
         for invariant in INVARIANTS {
             invariant.finish(cx, End { dump, logs: &self.logs }, &mut self.report);
+        }
+    }
+
+    fn inspect(&mut self, dump: &ClusterDump) {
+        let cx = Context { setup: &self.setup, facts: &self.facts };
+        for invariant in INVARIANTS {
+            invariant.inspect(cx, End { dump, logs: &self.logs }, &mut self.report);
         }
     }
 

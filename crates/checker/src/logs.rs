@@ -4,9 +4,11 @@
 //! No Kafka counterpart. From brokers nothing but the dump is read. Where a dump cannot tell (no
 //! leader, deleted head, compaction) the answer is "unknown".
 
+use std::collections::BTreeMap;
+
 use eosim_types::observation::{ClusterDump, ReplicaDump, SendOutcome};
 use eosim_types::record::{RecordBatch, TransactionResult};
-use eosim_types::{ProducerEpoch, ProducerId, TopicPartition, Value};
+use eosim_types::{BrokerId, LeaderEpoch, ProducerEpoch, ProducerId, TopicPartition, Value};
 
 use crate::facts::{Facts, Index, Send, partition_key};
 use crate::replay::{Ended, Replay};
@@ -75,6 +77,24 @@ pub(crate) struct LeaderLog {
     end: Index,
 }
 
+/// A broker that leads a partition under one leader epoch.
+type Leadership = (BrokerId, TopicPartition, LeaderEpoch);
+
+/// How far a leader's log is committed and stable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) high_watermark: i64,
+    pub(crate) last_stable_offset: i64,
+}
+
+/// A leader that has taken back what was committed or stable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retreat {
+    pub(crate) leadership: Leadership,
+    pub(crate) before: Bounds,
+    pub(crate) now: Bounds,
+}
+
 /// Is a record in the logs?
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Presence<'a> {
@@ -93,6 +113,9 @@ pub(crate) struct Logs {
     pub(crate) places: Vec<Place>,
     /// Of user topics and of `__consumer_offsets`.
     pub(crate) batches: Vec<TransactionalBatch>,
+    /// Leaders that hold less to be committed or stable than in the dump before.
+    pub(crate) retreats: Vec<Retreat>,
+    bounds: BTreeMap<Leadership, Bounds>,
     /// One for each replica of the dump.
     replays: Vec<Replay>,
     leader_at: Table,
@@ -103,21 +126,46 @@ pub(crate) struct Logs {
 }
 
 impl Logs {
-    /// Reads `dump` in place of what was read before.
-    pub(crate) fn read(&mut self, facts: &Facts, dump: &ClusterDump) {
+    /// Reads `dump` in place of what was read before; where records lie is noted only if their
+    /// sends are given.
+    pub(crate) fn read(&mut self, dump: &ClusterDump, sends: Option<&Facts>) {
         self.clear();
         while self.replays.len() < dump.replicas.len() {
             self.replays.push(Replay::default());
         }
         self.choose_leaders(dump);
+        self.compare_bounds(dump);
         for (at, replica) in dump.replicas.iter().enumerate() {
             let leads = self.leader(replica.partition).is_some_and(|log| log.replica == at);
-            self.read_replica(facts, at, replica, leads);
+            self.read_replica(at, replica, sends.filter(|_| leads));
+        }
+    }
+
+    /// Forgets the run.
+    pub(crate) fn reset(&mut self) {
+        self.clear();
+        self.bounds.clear();
+    }
+
+    fn compare_bounds(&mut self, dump: &ClusterDump) {
+        for replica in dump.replicas.iter().filter(|replica| replica.is_leader) {
+            let leadership = (replica.broker, replica.partition, replica.leader_epoch);
+            let now = Bounds {
+                high_watermark: replica.high_watermark,
+                last_stable_offset: replica.last_stable_offset,
+            };
+            let before = self.bounds.insert(leadership, now).unwrap_or(now);
+            if now.high_watermark < before.high_watermark
+                || now.last_stable_offset < before.last_stable_offset
+            {
+                self.retreats.push(Retreat { leadership, before, now });
+            }
         }
     }
 
     /// Forgets the dump.
-    pub(crate) fn clear(&mut self) {
+    fn clear(&mut self) {
+        self.retreats.clear();
         self.leaders.clear();
         self.places.clear();
         self.batches.clear();
@@ -209,7 +257,8 @@ impl Logs {
         }
     }
 
-    fn read_replica(&mut self, facts: &Facts, at: usize, replica: &ReplicaDump, leads: bool) {
+    /// `sends` are given for a log that has the say.
+    fn read_replica(&mut self, at: usize, replica: &ReplicaDump, sends: Option<&Facts>) {
         let mut replay = core::mem::take(&mut self.replays[at]);
         replay.begin();
         let first = index(self.places.len());
@@ -217,8 +266,8 @@ impl Logs {
         self.open_batches.clear();
         for batch in &replica.batches {
             let ended = replay.step(batch);
-            if leads {
-                self.read_batch(facts, replica.partition, batch);
+            if let Some(sends) = sends {
+                self.read_batch(sends, replica.partition, batch);
                 if let Some(ended) = ended {
                     self.end(ended);
                 }
@@ -226,7 +275,7 @@ impl Logs {
         }
         self.replays[at] = replay;
         if let Some(log) = self.leader_at.get(partition_key(replica.partition))
-            && leads
+            && sends.is_some()
         {
             let log = &mut self.leaders[log as usize];
             (log.first, log.end) = (first, index(self.places.len()));

@@ -5,10 +5,14 @@
 //! L-TXN, L-MRK, L-IDX) for logs that are already accepted; it refuses nothing (L-SNP-4).
 
 use eosim_types::message::ProducerState;
+use eosim_types::observation::RememberedBatch;
 use eosim_types::record::{
     AbortedTxn, EndTransactionMarker, Payload, RecordBatch, TransactionResult,
 };
 use eosim_types::{CoordinatorEpoch, ProducerEpoch, ProducerId, Sequence};
+
+/// How many batches of a producer are remembered (L-ENT-2).
+const REMEMBERED: usize = 5;
 
 /// A transaction that is open in a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +45,8 @@ pub(crate) struct Replay {
     pub(crate) aborted: Vec<AbortedTxn>,
     /// By producer id.
     pub(crate) producers: Vec<ProducerState>,
+    /// By producer id, then by age: the batches whose copies are recognised (L-ENT-2).
+    pub(crate) remembered: Vec<(ProducerId, RememberedBatch)>,
     /// No batch and no record is missing between offset 0 and the end.
     pub(crate) is_whole: bool,
     next_offset: i64,
@@ -53,6 +59,7 @@ impl Replay {
         self.ended.clear();
         self.aborted.clear();
         self.producers.clear();
+        self.remembered.clear();
         self.is_whole = true;
         self.next_offset = 0;
     }
@@ -85,8 +92,9 @@ impl Replay {
         }
         let open = self.open.iter().find(|open| open.producer_id == batch.producer_id);
         let start = open.map_or(-1, |open| open.first_offset);
+        self.begin_epoch(batch);
+        self.remember(batch);
         let state = self.producer(batch.producer_id);
-        state.producer_epoch = batch.producer_epoch;
         state.last_sequence = batch.last_sequence();
         state.last_timestamp = batch.max_timestamp;
         state.current_txn_start_offset = start;
@@ -110,11 +118,8 @@ impl Replay {
 
     /// L-MRK-5 to L-MRK-9, L-IDX-1 to L-IDX-3.
     fn marker(&mut self, batch: &RecordBatch, marker: EndTransactionMarker) -> Option<Ended> {
+        self.begin_epoch(batch);
         let state = self.producer(batch.producer_id);
-        if state.producer_epoch != batch.producer_epoch {
-            state.last_sequence = Sequence::NONE;
-        }
-        state.producer_epoch = batch.producer_epoch;
         state.coordinator_epoch = marker.coordinator_epoch;
         state.last_timestamp = batch.max_timestamp;
         state.current_txn_start_offset = -1;
@@ -138,6 +143,31 @@ impl Replay {
             });
         }
         Some(ended)
+    }
+
+    /// Another epoch forgets the batches of the one before (L-ENT-2).
+    fn begin_epoch(&mut self, batch: &RecordBatch) {
+        let state = self.producer(batch.producer_id);
+        if state.producer_epoch != batch.producer_epoch {
+            state.producer_epoch = batch.producer_epoch;
+            state.last_sequence = Sequence::NONE;
+            self.remembered.retain(|(id, _)| *id != batch.producer_id);
+        }
+    }
+
+    /// The newest five are remembered (L-ENT-2).
+    fn remember(&mut self, batch: &RecordBatch) {
+        let first = self.remembered.partition_point(|(id, _)| *id < batch.producer_id);
+        let end = self.remembered.partition_point(|(id, _)| *id <= batch.producer_id);
+        let remembered = RememberedBatch {
+            last_sequence: batch.last_sequence(),
+            last_offset: batch.last_offset(),
+            offset_delta: batch.last_offset_delta,
+        };
+        self.remembered.insert(end, (batch.producer_id, remembered));
+        if end - first == REMEMBERED {
+            self.remembered.remove(first);
+        }
     }
 
     fn producer(&mut self, producer_id: ProducerId) -> &mut ProducerState {

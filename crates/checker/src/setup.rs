@@ -45,6 +45,10 @@ pub struct CheckerSetup {
     pub producer_id_expiration: Duration,
     /// `transactional.id.expiration.ms` (C-EXP-1).
     pub transactional_id_expiration: Duration,
+    /// The brokers' `request.timeout.ms`: how long a coordinator waits for a tombstone (C-EXP-2).
+    pub request_timeout: Duration,
+    /// Every broker writes the last producer epoch to `__transaction_state` (KAFKA-20357).
+    pub last_epoch_is_persisted: bool,
 }
 
 impl Default for CheckerSetup {
@@ -67,6 +71,8 @@ impl Default for CheckerSetup {
             abort_grace: Duration::from_millis(15_000),
             producer_id_expiration: Duration::from_millis(86_400_000),
             transactional_id_expiration: Duration::from_millis(604_800_000),
+            request_timeout: Duration::from_millis(30_000),
+            last_epoch_is_persisted: true,
         }
     }
 }

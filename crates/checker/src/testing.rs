@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use eosim_types::message::{IsolationLevel, ProducerState};
 use eosim_types::observation::{
-    ClusterDump, EndOutcome, Observation, Observed, ReplicaDump, SendOutcome, TransactionDump,
-    TransactionRef,
+    ClusterDump, CoordinatorDump, EndOutcome, Observation, Observed, RememberedBatch, ReplicaDump,
+    SendOutcome, TransactionDump, TransactionRef,
 };
 use eosim_types::record::{
     AbortedTxn, EndTransactionMarker, OffsetCommitRecord, Payload, Record, RecordBatch,
@@ -56,6 +56,7 @@ pub(crate) struct Log {
     pub(crate) batches: Vec<RecordBatch>,
     pub(crate) aborted: Vec<AbortedTxn>,
     pub(crate) producers: BTreeMap<ProducerId, ProducerState>,
+    pub(crate) remembered: Vec<(ProducerId, RememberedBatch)>,
     open: BTreeMap<ProducerId, i64>,
 }
 
@@ -66,6 +67,22 @@ impl Log {
 
     pub(crate) fn stable(&self) -> i64 {
         self.open.values().copied().min().unwrap_or_else(|| self.end())
+    }
+
+    /// At most five batches of a producer, kept by producer id and then by age.
+    fn remember(&mut self, batch: &RecordBatch) {
+        let id = batch.producer_id;
+        let of_producer = self.remembered.iter().filter(|(known, _)| *known == id).count();
+        let first = self.remembered.partition_point(|(known, _)| *known < id);
+        let remembered = RememberedBatch {
+            last_sequence: batch.last_sequence(),
+            last_offset: batch.last_offset(),
+            offset_delta: batch.last_offset_delta,
+        };
+        self.remembered.insert(first + of_producer, (id, remembered));
+        if of_producer == 5 {
+            self.remembered.remove(first);
+        }
     }
 
     fn state(&mut self, producer_id: ProducerId) -> &mut ProducerState {
@@ -86,6 +103,7 @@ pub(crate) struct History {
     pub(crate) observations: Vec<Observation>,
     pub(crate) logs: BTreeMap<TopicPartition, Log>,
     pub(crate) transactions: Vec<TransactionDump>,
+    pub(crate) coordinators: Vec<CoordinatorDump>,
     positions: BTreeMap<(u16, TopicPartition), i64>,
     pub(crate) now: Instant,
     next_value: u64,
@@ -103,6 +121,7 @@ impl History {
             observations: Vec::new(),
             logs: BTreeMap::new(),
             transactions: Vec::new(),
+            coordinators: Vec::new(),
             positions: BTreeMap::new(),
             now: Instant(1_000_000),
             next_value: 0,
@@ -221,10 +240,15 @@ impl History {
         }
         let start = log.open.get(&p.id).copied().unwrap_or(-1);
         let state = log.state(p.id);
+        let is_new_epoch = state.producer_epoch != p.epoch;
         state.producer_epoch = p.epoch;
         state.last_sequence = batch.last_sequence();
         state.last_timestamp = batch.max_timestamp;
         state.current_txn_start_offset = start;
+        if is_new_epoch {
+            log.remembered.retain(|(id, _)| *id != p.id);
+        }
+        log.remember(&batch);
         log.batches.push(batch);
         base_offset
     }
@@ -292,13 +316,17 @@ impl History {
             });
         }
         let state = log.state(id);
-        if state.producer_epoch != epoch {
+        let is_new_epoch = state.producer_epoch != epoch;
+        if is_new_epoch {
             state.last_sequence = Sequence::NONE;
         }
         state.producer_epoch = epoch;
         state.coordinator_epoch = coordinator_epoch;
         state.last_timestamp = now;
         state.current_txn_start_offset = -1;
+        if is_new_epoch {
+            log.remembered.retain(|(known, _)| *known != id);
+        }
     }
 
     pub(crate) fn end_called(&mut self, p: &Producer, commit: bool) {
@@ -381,13 +409,20 @@ impl History {
         self.transactions.push(TransactionDump {
             broker: BrokerId(1),
             coordinator_epoch: CoordinatorEpoch(0),
+            txn_topic_partition: 0,
             transactional_id: ID,
             producer_id: p.id,
+            previous_producer_id: p.id,
+            next_producer_id: ProducerId::NONE,
             producer_epoch: p.epoch,
+            last_producer_epoch: ProducerEpoch::NONE,
             transaction_timeout_ms: 60_000,
             state,
             pending_state: None,
             partitions: partitions.to_vec(),
+            start_timestamp_ms: -1,
+            last_update_timestamp_ms: 0,
+            client_transaction_version: 2,
         });
     }
 
@@ -401,6 +436,7 @@ impl History {
                     partition,
                     is_leader: broker == 1,
                     leader_epoch: LeaderEpoch(0),
+                    is_hosted: true,
                     log_start_offset: 0,
                     high_watermark: log.end(),
                     last_stable_offset: log.stable(),
@@ -408,11 +444,13 @@ impl History {
                     batches: log.batches.clone(),
                     aborted_transactions: log.aborted.clone(),
                     producers: log.producers.values().copied().collect(),
+                    remembered: log.remembered.clone(),
                 });
             }
         }
         let transactions = self.transactions.clone();
-        ClusterDump { at: self.now, healed: true, replicas, transactions }
+        let coordinators = self.coordinators.clone();
+        ClusterDump { at: self.now, healed: true, replicas, transactions, coordinators }
     }
 
     /// What the checker finds.
@@ -426,6 +464,15 @@ impl History {
             checker.observe(observation);
         }
         checker.finish(dump);
+        checker.anomalies().to_vec()
+    }
+
+    /// What the checker finds when it looks at `dumps`, one after the other, in mid-run.
+    pub(crate) fn seen_in(&self, dumps: &[ClusterDump]) -> Vec<Anomaly> {
+        let mut checker = Checker::new(&self.setup);
+        for dump in dumps {
+            checker.look(dump);
+        }
         checker.anomalies().to_vec()
     }
 

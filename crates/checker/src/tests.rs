@@ -3,4 +3,5 @@
 mod broken;
 mod legal;
 mod perfect;
+mod rebuilt;
 mod surface;

@@ -139,6 +139,11 @@ impl GroupCoordinator {
         self.shards.get(&partition).map(|shard| &shard.latest)
     }
 
+    /// The offsets partitions that are loaded, with leader epoch and everything in the log.
+    pub fn loaded_partitions(&self) -> impl Iterator<Item = (i32, LeaderEpoch, &GroupState)> {
+        self.shards.iter().map(|(&partition, shard)| (partition, shard.leader_epoch, &shard.latest))
+    }
+
     /// The same, as far as the log is committed.
     #[must_use]
     pub fn committed_state(&self, partition: i32) -> Option<&GroupState> {

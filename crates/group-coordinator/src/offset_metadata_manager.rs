@@ -5,6 +5,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
+use eosim_types::observation::OffsetDump;
 use eosim_types::record::{OffsetCommitRecord, TransactionResult};
 use eosim_types::{Env, GroupId, LeaderEpoch, ProducerId, TopicPartition, rule};
 
@@ -136,6 +137,21 @@ impl OffsetMetadataManager {
     pub fn is_known(&self, group: GroupId, partition: TopicPartition) -> bool {
         let key = (group, partition);
         self.offsets.contains_key(&key) || self.open.contains_key(&key)
+    }
+
+    /// Every committed offset, then every pending one by producer.
+    pub fn dump(&self) -> impl Iterator<Item = OffsetDump> {
+        let of = |producer_id, (group, partition), stored: &StoredOffset| OffsetDump {
+            producer_id,
+            group,
+            partition,
+            offset: stored.offset,
+        };
+        let committed = self.offsets.iter().map(move |(&key, s)| of(ProducerId::NONE, key, s));
+        let pending = self.pending.iter().flat_map(move |(&producer_id, own)| {
+            own.iter().map(move |(&key, stored)| of(producer_id, key, stored))
+        });
+        committed.chain(pending)
     }
 
     /// Every key with an offset that is committed or pending, each once, sorted.

@@ -21,7 +21,7 @@ use crate::timer::CoordinatorTimer;
 /// One partition's state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Shard {
-    leader_epoch: LeaderEpoch,
+    pub(crate) leader_epoch: LeaderEpoch,
     /// Everything in the log.
     pub(crate) latest: GroupState,
     /// What lies below the high watermark.

@@ -103,6 +103,7 @@ fn replica(partition: TopicPartition, batches: Vec<RecordBatch>) -> ReplicaDump 
         partition,
         is_leader: true,
         leader_epoch: LeaderEpoch(0),
+        is_hosted: true,
         log_start_offset: 0,
         high_watermark: end,
         last_stable_offset: end,
@@ -110,6 +111,7 @@ fn replica(partition: TopicPartition, batches: Vec<RecordBatch>) -> ReplicaDump 
         batches,
         aborted_transactions: Vec::new(),
         producers: Vec::new(),
+        remembered: Vec::new(),
     }
 }
 
@@ -245,20 +247,37 @@ fn offset_commits_print_key_and_payload() {
     "#]].assert_eq(&dump_log(&replica(partition, vec![batch]), &cluster.names));
 }
 
-#[test]
-fn transactions_are_listed_and_described() {
-    let cluster = cluster();
-    let transaction = |state, partitions| TransactionDump {
+/// The cluster's transactional id as its coordinator holds it.
+fn held(
+    cluster: &Cluster,
+    (producer_id, producer_epoch): (i64, i16),
+    state: TransactionState,
+    partitions: Vec<TopicPartition>,
+) -> TransactionDump {
+    TransactionDump {
         broker: BrokerId(1),
         coordinator_epoch: CoordinatorEpoch(0),
+        txn_topic_partition: 0,
         transactional_id: cluster.id,
-        producer_id: ProducerId(0),
-        producer_epoch: ProducerEpoch(3),
+        producer_id: ProducerId(producer_id),
+        previous_producer_id: ProducerId(producer_id),
+        next_producer_id: ProducerId::NONE,
+        producer_epoch: ProducerEpoch(producer_epoch),
+        last_producer_epoch: ProducerEpoch::NONE,
         transaction_timeout_ms: 60_000,
         state,
         pending_state: None,
         partitions,
-    };
+        start_timestamp_ms: -1,
+        last_update_timestamp_ms: 0,
+        client_transaction_version: 2,
+    }
+}
+
+#[test]
+fn transactions_are_listed_and_described() {
+    let cluster = cluster();
+    let transaction = |state, partitions| held(&cluster, (0, 3), state, partitions);
     let dump = ClusterDump {
         at: Instant(6_000_000),
         healed: true,
@@ -267,6 +286,7 @@ fn transactions_are_listed_and_described() {
             transaction(TransactionState::CompleteCommit, Vec::new()),
             transaction(TransactionState::Ongoing, vec![cluster.topic]),
         ],
+        coordinators: Vec::new(),
     };
     let visible = |text: String| text.replace('\t', "→");
     expect![[r#"
@@ -325,17 +345,8 @@ fn hanging_is_what_no_coordinator_knows_of_l_tool_3() {
         producer(young, minutes(5) + 7, 6),
         producer(idle, 0, -1),
     ];
-    let transaction = |partitions| TransactionDump {
-        broker: BrokerId(1),
-        coordinator_epoch: CoordinatorEpoch(0),
-        transactional_id: cluster.id,
-        producer_id: ProducerId(owned),
-        producer_epoch: ProducerEpoch(1),
-        transaction_timeout_ms: 60_000,
-        state: TransactionState::Ongoing,
-        pending_state: None,
-        partitions,
-    };
+    let transaction =
+        |partitions| held(&cluster, (owned, 1), TransactionState::Ongoing, partitions);
     let found = |partitions| {
         let dump = ClusterDump {
             at: Instant::START + Duration::from_millis(20 * 60_000 + 7),

@@ -1,8 +1,10 @@
-//! What must hold of all replicas after every single step of a run, whatever the faults.
+//! What must hold of all replicas and coordinators after every single step of a run, whatever the
+//! faults.
 
 use std::collections::BTreeMap;
 
 use eosim_actor::{Choices, Site, Stream};
+use eosim_checker::{Checker, CheckerSetup};
 use eosim_runner::assemble::assemble;
 use eosim_runner::sweep::plan_of;
 use eosim_runner::{ScenarioFile, invariants};
@@ -10,6 +12,7 @@ use eosim_sim::cluster::{ClusterWorld, Populated, dump};
 use eosim_sim::fault::Faults;
 use eosim_sim::{Limits, Seeded};
 use eosim_types::observation::{ClusterDump, ReplicaDump};
+use eosim_types::record::TransactionState;
 use eosim_types::{ActorId, BrokerId, DefectSet, Duration, Instant, LeaderEpoch, TopicPartition};
 
 /// Steps that are looked at in one run; most of them while faults strike.
@@ -121,5 +124,28 @@ fn a_leader_never_takes_back_what_is_stable_l_lso_5_l_hw_1() {
                 );
             }
         });
+    }
+}
+
+#[test]
+fn memory_is_what_the_logs_say_at_every_step_l_snp_4_c_load_5_g_mark_5() {
+    for scenario in ["mixed", "coordinator-failover-stages", "coordinator-crash", "zombie-fencing"]
+    {
+        let mut checker = Checker::new(&CheckerSetup::default());
+        let mut open = ClusterDump::default();
+        watch(scenario, 3, |dump| {
+            checker.look(dump);
+            if dump.transactions.iter().any(|held| held.state == TransactionState::Ongoing) {
+                open = dump.clone();
+            }
+        });
+        assert_eq!(checker.anomalies(), [], "{scenario}");
+        let mut ongoing = open.transactions.iter_mut();
+        let held = ongoing.find(|held| held.state == TransactionState::Ongoing);
+        held.expect("an open transaction").transaction_timeout_ms += 1;
+        checker.reset();
+        checker.look(&open);
+        let found: Vec<_> = checker.anomalies().iter().map(|found| found.invariant).collect();
+        assert_eq!(found, ["transaction-state"], "{scenario}");
     }
 }

@@ -219,31 +219,47 @@ impl TransactionCoordinator {
     /// Every transactional id that is owned, by partition and id.
     #[must_use]
     pub fn dump(&self) -> Vec<TransactionDump> {
-        let entries = self.state_manager.transaction_metadata_cache.values();
+        let entries = self.state_manager.transaction_metadata_cache.iter();
         entries
-            .flat_map(|entry| {
+            .flat_map(|(&partition, entry)| {
+                let owned = (partition, entry.coordinator_epoch);
                 let metadata = entry.metadata_per_transactional_id.iter();
-                metadata.map(|(&id, metadata)| self.dump_of(entry.coordinator_epoch, id, metadata))
+                metadata.map(move |(&id, metadata)| self.dump_of(owned, id, metadata))
             })
             .collect()
     }
 
+    /// The partitions of `__transaction_state` that are owned and not being loaded anew, with the
+    /// coordinator epoch.
+    pub fn loaded_partitions(&self) -> impl Iterator<Item = (i32, CoordinatorEpoch)> {
+        let entries = self.state_manager.transaction_metadata_cache.iter();
+        let settled = entries.filter(|(partition, _)| !self.state_manager.is_loading(**partition));
+        settled.map(|(&partition, entry)| (partition, entry.coordinator_epoch))
+    }
+
     fn dump_of(
         &self,
-        coordinator_epoch: CoordinatorEpoch,
+        (txn_topic_partition, coordinator_epoch): (i32, CoordinatorEpoch),
         transactional_id: TransactionalId,
         metadata: &TransactionMetadata,
     ) -> TransactionDump {
         TransactionDump {
             broker: self.broker,
             coordinator_epoch,
+            txn_topic_partition,
             transactional_id,
             producer_id: metadata.producer_id,
+            previous_producer_id: metadata.previous_producer_id,
+            next_producer_id: metadata.next_producer_id,
             producer_epoch: metadata.producer_epoch,
+            last_producer_epoch: metadata.last_producer_epoch,
             transaction_timeout_ms: metadata.transaction_timeout_ms,
             state: metadata.state,
             pending_state: metadata.pending_state,
             partitions: metadata.topic_partitions.clone(),
+            start_timestamp_ms: metadata.transaction_start_timestamp,
+            last_update_timestamp_ms: metadata.transaction_last_update_timestamp,
+            client_transaction_version: metadata.client_transaction_version.level(),
         }
     }
 }

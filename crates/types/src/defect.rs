@@ -73,7 +73,8 @@ defects! {
     CoordinatorEndTxnBeforeReplicated = "tc.endtxn.answer_before_replicated", Broker,
         ["committed-lost", "torn-transaction", "outcome-contradicted"],
         "EndTxn is answered before Prepare… is replicated.";
-    UpstreamLeaderSnapshotKeepsOneBatch = "upstream.leader.snapshot_keeps_one_batch", Upstream, [],
+    UpstreamLeaderSnapshotKeepsOneBatch = "upstream.leader.snapshot_keeps_one_batch", Upstream,
+        ["producer-state"],
         "A restart leaves one remembered batch per producer in place of five (L-DUP-7).";
     UpstreamLeaderLsoBelowLogStart = "upstream.leader.lso_below_log_start", Upstream, [],
         "DeleteRecords into an open transaction's batch puts the LSO below the log start (L-LSO-4).";

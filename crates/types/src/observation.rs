@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ErrorCode;
 use crate::ids::{
-    ActorId, BrokerId, CoordinatorEpoch, GroupId, LeaderEpoch, ProducerEpoch, ProducerId,
+    ActorId, BrokerId, CoordinatorEpoch, GroupId, LeaderEpoch, ProducerEpoch, ProducerId, Sequence,
     TopicPartition, TransactionalId, Value,
 };
 use crate::message::{IsolationLevel, ProducerState};
@@ -214,6 +214,8 @@ pub struct ReplicaDump {
     pub is_leader: bool,
     /// Its leader epoch.
     pub leader_epoch: LeaderEpoch,
+    /// A running process hosts it; otherwise only what lies on the disk is shown.
+    pub is_hosted: bool,
     /// Where the log begins.
     pub log_start_offset: i64,
     /// Exclusive bound of what is committed.
@@ -228,6 +230,19 @@ pub struct ReplicaDump {
     pub aborted_transactions: Vec<AbortedTxn>,
     /// Producer state.
     pub producers: Vec<ProducerState>,
+    /// The batches that are remembered of each producer, by producer id, oldest first.
+    pub remembered: Vec<(ProducerId, RememberedBatch)>,
+}
+
+/// A batch of which a copy is recognised (`BatchMetadata`, L-ENT-2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+pub struct RememberedBatch {
+    /// Sequence of its last record.
+    pub last_sequence: Sequence,
+    /// Offset of its last record.
+    pub last_offset: i64,
+    /// Last offset minus first offset.
+    pub offset_delta: i32,
 }
 
 /// One transactional id as its coordinator holds it.
@@ -237,12 +252,20 @@ pub struct TransactionDump {
     pub broker: BrokerId,
     /// The coordinator's epoch.
     pub coordinator_epoch: CoordinatorEpoch,
+    /// The partition of `__transaction_state` that holds it.
+    pub txn_topic_partition: i32,
     /// The transactional id.
     pub transactional_id: TransactionalId,
     /// Producer id.
     pub producer_id: ProducerId,
+    /// Producer id when the last transition was prepared; -1 if none.
+    pub previous_producer_id: ProducerId,
+    /// The id that completion will bring; -1 if none.
+    pub next_producer_id: ProducerId,
     /// Producer epoch.
     pub producer_epoch: ProducerEpoch,
+    /// The epoch that a retry may present; -1 if none.
+    pub last_producer_epoch: ProducerEpoch,
     /// Timeout, ms.
     pub transaction_timeout_ms: i32,
     /// State.
@@ -251,6 +274,38 @@ pub struct TransactionDump {
     pub pending_state: Option<TransactionState>,
     /// Partitions that still belong to the transaction.
     pub partitions: Vec<TopicPartition>,
+    /// When it became Ongoing, ms; -1 if none.
+    pub start_timestamp_ms: i64,
+    /// When the last transition was prepared, ms.
+    pub last_update_timestamp_ms: i64,
+    /// As recorded by the last AddPartitionsToTxn or EndTxn.
+    pub client_transaction_version: i16,
+}
+
+/// A partition of an internal topic whose coordinator has loaded it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
+pub struct CoordinatorDump {
+    /// The coordinator.
+    pub broker: BrokerId,
+    /// Of `__transaction_state` or `__consumer_offsets`.
+    pub partition: TopicPartition,
+    /// The leader epoch under which it was loaded.
+    pub leader_epoch: LeaderEpoch,
+    /// Of `__consumer_offsets`: committed and pending offsets.
+    pub offsets: Vec<OffsetDump>,
+}
+
+/// One offset as its group coordinator holds it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+pub struct OffsetDump {
+    /// The producer in whose open transaction it is pending; -1 if it is committed.
+    pub producer_id: ProducerId,
+    /// The group.
+    pub group: GroupId,
+    /// The partition that was read.
+    pub partition: TopicPartition,
+    /// The next offset to read.
+    pub offset: i64,
 }
 
 /// Everything there is to see of a cluster at one moment.
@@ -264,4 +319,6 @@ pub struct ClusterDump {
     pub replicas: Vec<ReplicaDump>,
     /// Every transactional id at each broker that holds it as coordinator.
     pub transactions: Vec<TransactionDump>,
+    /// What coordinators have loaded.
+    pub coordinators: Vec<CoordinatorDump>,
 }

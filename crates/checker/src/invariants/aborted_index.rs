@@ -21,10 +21,11 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
 pub(super) struct Check;
 
 impl Invariant for Check {
-    fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
+    fn inspect(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
         for (at, replica) in end.dump.replicas.iter().enumerate() {
             let replay = end.logs.replay(at);
-            let is_judged = replay.is_whole && replica.log_start_offset == 0;
+            let is_whole = replay.is_whole && replica.log_start_offset == 0;
+            let is_judged = replica.is_hosted && is_whole;
             if !is_judged || replay.aborted == replica.aborted_transactions {
                 continue;
             }

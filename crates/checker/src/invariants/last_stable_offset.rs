@@ -20,7 +20,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
 pub(super) struct Check;
 
 impl Invariant for Check {
-    fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
+    fn inspect(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
         for log in &end.logs.leaders {
             let replica = &end.dump.replicas[log.replica];
             let replay = end.logs.replay(log.replica);

@@ -53,10 +53,14 @@ impl Invariant for Check {
 
     fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
         readers(cx, end, report);
+    }
+
+    fn inspect(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
         for (at, replica) in end.dump.replicas.iter().enumerate() {
             let Some(log) = end.logs.leader(replica.partition) else { continue };
             let is_comparable = cx.setup.is_durable(replica.partition.topic)
                 && log.replica != at
+                && replica.is_hosted
                 && end.logs.replay(at).is_whole
                 && end.logs.replay(log.replica).is_whole;
             if is_comparable {
@@ -88,14 +92,20 @@ fn readers(cx: Context<'_>, end: End<'_>, report: &mut Report) {
     }
 }
 
-/// Two replicas below both high watermarks.
+/// The batches of a log that lie between two offsets.
+fn between(replica: &ReplicaDump, start: i64, end: i64) -> &[RecordBatch] {
+    let batches = &replica.batches;
+    let first = batches.partition_point(|batch| batch.base_offset < start);
+    let after = batches.partition_point(|batch| batch.last_offset() < end);
+    &batches[first..after.max(first)]
+}
+
+/// Two replicas below both high watermarks, as far as neither has deleted.
 fn compare(cx: Context<'_>, leader: &ReplicaDump, other: &ReplicaDump, report: &mut Report) {
     let bound = leader.high_watermark.min(other.high_watermark);
-    let of = |replica: &'_ ReplicaDump| {
-        replica.batches.iter().take_while(|batch| batch.last_offset() < bound).count()
-    };
-    let mine = &leader.batches[..of(leader)];
-    let theirs = &other.batches[..of(other)];
+    let start = leader.log_start_offset.max(other.log_start_offset);
+    let mine = between(leader, start, bound);
+    let theirs = between(other, start, bound);
     let first_difference = mine.iter().zip(theirs).position(|(a, b)| a != b);
     let differs = first_difference.or_else(|| {
         (mine.len() != theirs.len()).then(|| mine.len().min(theirs.len()))

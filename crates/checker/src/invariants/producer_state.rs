@@ -1,13 +1,14 @@
 //! `producer-state`: a replica's producer state is not what its log says.
 //!
 //! Promised (L-SNP-3, L-SNP-4, L-MAP-1): state is a function of the log; live state equals replayed
-//! state in every field that DescribeProducers shows (L-DPR-1), at every replica. Not promised: an
+//! state in every field that DescribeProducers shows (L-DPR-1) and in the batches that are
+//! remembered (L-ENT-2, L-DUP-1), at every replica and over every restart. Not promised: an
 //! entry that has expired (L-EXP-1), the coordinator epoch of one that came back after that (L-EXP-4),
 //! or anything where deletion or compaction took a part of the log away (L-DEL-3).
 
-use eosim_types::CoordinatorEpoch;
 use eosim_types::message::ProducerState;
-use eosim_types::observation::ReplicaDump;
+use eosim_types::observation::{RememberedBatch, ReplicaDump};
+use eosim_types::{CoordinatorEpoch, ProducerId};
 
 use crate::anomaly::Report;
 use crate::facts::partition_key;
@@ -17,22 +18,63 @@ use crate::replay::Replay;
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "producer-state",
     promise: "A replica's producer state is what replaying its log gives.",
-    source: "L-SNP-3, L-SNP-4, L-MAP-1, L-DPR-1",
+    source: "L-SNP-3, L-SNP-4, L-MAP-1, L-ENT-2, L-DUP-1, L-DPR-1",
     file: "src/invariants/producer_state.rs",
 };
 
 pub(super) struct Check;
 
 impl Invariant for Check {
-    fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
+    fn inspect(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
         for (at, replica) in end.dump.replicas.iter().enumerate() {
             let replay = end.logs.replay(at);
-            let is_judged = replay.is_whole && replica.log_start_offset == 0;
-            if is_judged && replay.producers != replica.producers {
+            let is_whole = replay.is_whole && replica.log_start_offset == 0;
+            if !replica.is_hosted || !is_whole {
+                continue;
+            }
+            if replay.producers != replica.producers {
                 judge(cx, end, replica, replay, report);
+            }
+            if replay.remembered != replica.remembered {
+                remembered(cx, replica, replay, report);
             }
         }
     }
+}
+
+/// The batches of a producer whose copies are recognised (L-DUP-1) are those that the log says.
+/// Of an entry that has expired, or came back after that, nothing is said.
+fn remembered(cx: Context<'_>, replica: &ReplicaDump, replay: &Replay, report: &mut Report) {
+    let known = |id: ProducerId| replica.producers.iter().any(|state| state.producer_id == id);
+    let of = |list: &[(ProducerId, RememberedBatch)], id| -> Vec<RememberedBatch> {
+        list.iter().filter(|(of, _)| *of == id).map(|(_, batch)| *batch).collect()
+    };
+    for state in replay.producers.iter().filter(|state| known(state.producer_id)) {
+        let logged = of(&replay.remembered, state.producer_id);
+        let held = of(&replica.remembered, state.producer_id);
+        let may_have_expired = held.len() < logged.len() && logged.ends_with(&held) && {
+            let expiration = cx.setup.producer_id_expiration;
+            cx.setup.clock_jumps || report.at >= eosim_types::Instant::START + expiration
+        };
+        if held == logged || may_have_expired {
+            continue;
+        }
+        let summary = format!(
+            "broker {} and {}: of producer id {} the log says {}, the broker remembers {}",
+            replica.broker,
+            cx.setup.names.partition(replica.partition),
+            state.producer_id,
+            batches(&logged),
+            batches(&held)
+        );
+        let subject = partition_key(replica.partition);
+        report.add(INFO.finding(subject, &["remembered batches differ"], "L-SNP-4", summary));
+    }
+}
+
+fn batches(list: &[RememberedBatch]) -> String {
+    let sequences = list.iter().map(|batch| format!("{}@{}", batch.last_sequence, batch.last_offset));
+    format!("[{}]", sequences.collect::<Vec<_>>().join(" "))
 }
 
 fn judge(

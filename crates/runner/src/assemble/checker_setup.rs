@@ -41,6 +41,8 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
         abort_grace: broker.abort_timed_out_transactions_interval + MARKER_TIME,
         producer_id_expiration: broker.producer_id_expiration,
         transactional_id_expiration: broker.transactional_id_expiration,
+        request_timeout: broker.request_timeout,
+        last_epoch_is_persisted: plan.kafka.persist_last_epoch(),
         ..CheckerSetup::default()
     }
 }

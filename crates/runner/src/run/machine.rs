@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eosim_actor::{Choices, Site, Stream};
 use eosim_checker::{Anomaly, Checker, CheckerSetup, Verdict};
 use eosim_scenario::Plan;
-use eosim_sim::cluster::{ClusterPlan, ClusterWorld, Populated, dump};
+use eosim_sim::cluster::{Broker, ClusterPlan, ClusterWorld, Populated, dump};
 use eosim_sim::fault::Faults;
 use eosim_sim::{Limits, Seeded, Stop};
 use eosim_types::observation::ClusterDump;
@@ -20,12 +20,17 @@ use crate::assemble::{Assembly, actors};
 /// How often, in virtual time, the machine looks whether a run is over.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// How often, while faults strike, it looks whether anything was rebuilt from logs.
+const INSPECT_EVERY: Duration = Duration::from_millis(1_000);
+
 /// Runs plans whose choices come from `C`.
 pub struct Machine<C> {
     world: ClusterWorld<C, Faults, Watch>,
     populated: Populated,
     setup: Arc<CheckerSetup>,
     cluster: Option<ClusterPlan>,
+    /// Of each broker, what it had rebuilt from logs when that was judged last.
+    rebuilt: Vec<u64>,
 }
 
 /// A machine for sweeps.
@@ -38,7 +43,7 @@ impl<C: Choices> Machine<C> {
         let setup = Arc::<CheckerSetup>::default();
         let watch = Watch::new(Checker::new(&setup));
         let world = ClusterWorld::new(choices, Faults::default(), watch);
-        Self { world, populated: Populated::default(), setup, cluster: None }
+        Self { world, populated: Populated::default(), setup, cluster: None, rebuilt: Vec::new() }
     }
 
     /// The source of choices, to be set before [`Self::run`].
@@ -107,6 +112,7 @@ impl<C: Choices> Machine<C> {
         self.world.faults = assembly.faults;
         self.populated.begin(&mut self.world, &assembly.cluster, 0);
         self.cluster = Some(assembly.cluster);
+        self.rebuilt.clear();
     }
 
     fn scene(&self) -> Scene<'_> {
@@ -130,7 +136,7 @@ impl<C: Choices> Machine<C> {
         let limit = Instant::START + Duration::from_millis(plan.limits.virtual_time_max_ms);
         let healed = Instant::START + Duration::from_millis(plan.faults.until_ms);
         let steps = plan.limits.steps_max;
-        let mut stop = self.world.run(Limits { until: healed, steps });
+        let mut stop = self.strike(healed, steps);
         let mut finished_at = healed;
         while stop != Stop::StepLimit && !self.is_over() {
             let recovery = Duration::from_millis(plan.limits.recovery_max_ms);
@@ -145,10 +151,38 @@ impl<C: Choices> Machine<C> {
             if stop != Stop::StepLimit {
                 self.world.advance(until.since(self.world.now()));
             }
+            self.inspect();
         }
         let inconclusive =
             (stop == Stop::StepLimit).then(|| format!("{steps} steps were not enough"));
         self.judge(plan, inconclusive)
+    }
+
+    /// The phase of faults.
+    fn strike(&mut self, healed: Instant, steps: u64) -> Stop {
+        let mut until = Instant::START;
+        loop {
+            until = healed.min(until + INSPECT_EVERY);
+            let stop = self.world.run(Limits { until, steps });
+            if until == healed || stop != Stop::TimeLimit {
+                return stop;
+            }
+            self.inspect();
+        }
+    }
+
+    /// Shows the checker what brokers hold, if one has started or loaded anything since.
+    fn inspect(&mut self) {
+        let rebuilt: Vec<u64> = self.scene().brokers().map(Broker::rebuilt).collect();
+        if rebuilt == self.rebuilt {
+            return;
+        }
+        self.rebuilt = rebuilt;
+        let dump = self.dump();
+        let watch = &mut self.world.listener;
+        watch.in_checker = true;
+        watch.checker.look(&dump);
+        watch.in_checker = false;
     }
 
     fn judge(&mut self, plan: &Plan, inconclusive: Option<String>) -> Verdict {

@@ -8,13 +8,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use eosim_types::message::ProducerState;
+use eosim_types::observation::RememberedBatch;
 use eosim_types::record::{AbortedTxn, RecordBatch};
-use eosim_types::{Defect, Duration, Env, LeaderEpoch, rule};
+use eosim_types::{Defect, Duration, Env, LeaderEpoch, ProducerId, rule};
 
 use super::LogSegment;
 use crate::leader_epoch_cache::LeaderEpochFileCache;
 use crate::log_config::LogConfig;
-use crate::producer::{ProducerStateEntry, ProducerStateManager};
+use crate::producer::{BatchMetadata, ProducerStateEntry, ProducerStateManager};
 
 /// One replica's log and what is derived from it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -239,6 +240,19 @@ impl UnifiedLog {
             current_txn_start_offset: entry.current_txn_first_offset.unwrap_or(-1),
         };
         self.producer_state.active_producers().map(describe).collect()
+    }
+
+    /// The batches that are remembered of each producer, by producer id, oldest first.
+    #[must_use]
+    pub fn remembered_batches(&self) -> Vec<(ProducerId, RememberedBatch)> {
+        let entries = self.producer_state.active_producers();
+        let batches = entries.flat_map(|(id, entry)| entry.batches().iter().map(move |b| (id, b)));
+        let describe = |batch: &BatchMetadata| RememberedBatch {
+            last_sequence: batch.last_sequence,
+            last_offset: batch.last_offset,
+            offset_delta: batch.offset_delta,
+        };
+        batches.map(|(id, batch)| (id, describe(batch))).collect()
     }
 
     /// Every batch from the one that holds the log start on.
