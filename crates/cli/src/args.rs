@@ -8,7 +8,7 @@ mod tool;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use parse::{Partition, Seed, SeedRange, WallTime};
-pub use report::{ListArgs, ListKind, ShowArgs, ShowForm, TransactionsForm};
+pub use report::{DotArgs, ListArgs, ListKind, MachineName, ShowArgs, ShowForm, TransactionsForm};
 pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, SweepArgs, VerifyArgs};
 pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs, KafkaRelease};
 
@@ -104,6 +104,8 @@ pub enum Command {
     Conform(ConformArgs),
     /// The historical bugs: each switched on must be caught
     Defects(DefectsArgs),
+    /// A state machine as it is in the code, for Graphviz
+    Dot(DotArgs),
     /// Prints the JSON Schema of scenario files
     Schema,
     /// Prints completions for a shell

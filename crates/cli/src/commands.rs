@@ -4,6 +4,7 @@ mod bench;
 mod completions;
 mod conform;
 mod defects;
+mod dot;
 mod list;
 mod replay;
 mod run;
@@ -85,6 +86,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::List(args) => list::run(args, how),
         Command::Conform(args) => conform::run(args, how),
         Command::Defects(args) => defects::run(args, how),
+        Command::Dot(args) => dot::run(*args, how),
         Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(*args),
         Command::Bench(args) => bench::run(args, how),

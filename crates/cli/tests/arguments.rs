@@ -2,8 +2,8 @@
 
 use clap::{Args, Command, CommandFactory, FromArgMatches};
 use eosim::args::{
-    BenchArgs, Cli, CompletionsArgs, ConformArgs, DefectsArgs, ListArgs, ReplayArgs, RunArgs,
-    ShowArgs, SweepArgs, VerifyArgs,
+    BenchArgs, Cli, CompletionsArgs, ConformArgs, DefectsArgs, DotArgs, ListArgs, ReplayArgs,
+    RunArgs, ShowArgs, SweepArgs, VerifyArgs,
 };
 use expect_test::{Expect, expect};
 
@@ -21,6 +21,7 @@ fn verbs() -> Vec<Command> {
         verb::<ListArgs>("list"),
         verb::<ConformArgs>("conform"),
         verb::<DefectsArgs>("defects"),
+        verb::<DotArgs>("dot"),
         verb::<CompletionsArgs>("completions"),
         verb::<BenchArgs>("bench"),
     ]

@@ -3,7 +3,7 @@
 //!
 //! Counterpart: `ClassicGroup`, `ClassicGroupMember`. Only what a complete generation left is in
 //! the log; phases, who waits for an answer, and ids that are handed out but not used yet, die with
-//! the coordinator. A deleted group is gone at once, so that Kafka's state DEAD is never seen.
+//! the coordinator.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -17,6 +17,7 @@ use eosim_types::{Duration, GroupId, Instant, Topic, TopicPartition};
 use crate::action::{Action, ReplyTo, Waiting};
 use crate::timer::{CoordinatorTimer, TimerKey};
 
+mod classic_group_state;
 mod heartbeat;
 mod join;
 mod leave;
@@ -24,18 +25,7 @@ mod rebalance;
 mod sync;
 mod validation;
 
-/// The phase of a group (`ClassicGroupState`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum ClassicGroupState {
-    /// No members.
-    Empty,
-    /// Members are asked to join (again).
-    PreparingRebalance,
-    /// The leader is asked to share out.
-    CompletingRebalance,
-    /// Everybody knows what it has.
-    Stable,
-}
+pub use classic_group_state::{CLASSIC_GROUP_TRANSITIONS, ClassicGroupState};
 
 /// A member (`ClassicGroupMember`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -169,6 +159,8 @@ impl ClassicGroup {
     }
 
     fn transition_to(&mut self, cx: &ClassicCx<'_>, state: ClassicGroupState) {
+        let from = self.state;
+        assert!(from.may_become(state), "a group went from {} to {}", from.name(), state.name());
         self.state = state;
         self.current_state_timestamp_ms = cx.clock_ms;
     }

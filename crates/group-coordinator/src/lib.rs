@@ -24,6 +24,7 @@ mod timer;
 mod tests;
 
 pub use action::{Action, Cx, PreparedWrite, ReplyTo};
+pub use classic::{CLASSIC_GROUP_TRANSITIONS, ClassicGroupState};
 pub use consumer::ConsumerGroup;
 pub use coordinator::GroupCoordinator;
 pub use error_mapping::{marker_error, txn_offset_commit_error};

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod describe;
+pub mod dot;
 pub mod dump_log;
 mod group_log;
 mod json;

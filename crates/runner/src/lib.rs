@@ -6,6 +6,7 @@ pub mod bench;
 pub mod conform;
 pub mod defects;
 pub mod exit;
+pub mod machines;
 pub mod recording;
 pub mod run;
 pub mod store;

@@ -7,7 +7,7 @@ mod plan;
 
 pub use actor::ClusterActor;
 pub use eosim_broker::controller::{ControllerConfig, TopicSpec};
-pub use eosim_broker::{Broker, Unfinished};
+pub use eosim_broker::{Broker, CLASSIC_GROUP_TRANSITIONS, TRANSACTION_STATE_RULES, Unfinished};
 pub use eosim_clients::{
     AbortTransactionSpec, AdminSpec, AdminStep, ApiVersions, Client, ClientSpec, ConsumerSpec,
     Exception, ExceptionClass, MarkedProducer, ProducerSpec, ProducerWorkload, RandomWorkload,

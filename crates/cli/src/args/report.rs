@@ -1,4 +1,4 @@
-//! Verbs that look: `show`, `list`.
+//! Verbs that look: `show`, `list`, `dot`.
 
 use std::path::PathBuf;
 
@@ -95,4 +95,26 @@ pub enum ListKind {
     Rules,
     /// Kafka's error codes.
     Errors,
+}
+
+/// A state machine as it is in the code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Args)]
+#[command(
+    after_help = "Examples:\n  eosim dot coordinator > coordinator.dot\n  eosim dot producer --format json"
+)]
+pub struct DotArgs {
+    /// Which
+    #[arg(value_enum)]
+    pub machine: MachineName,
+}
+
+/// A state machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum MachineName {
+    /// Transactions at the coordinator (`TransactionState`).
+    Coordinator,
+    /// The producer's `TransactionManager.State`.
+    Producer,
+    /// A classic group at its coordinator (`ClassicGroupState`).
+    Group,
 }
