@@ -39,7 +39,7 @@ impl Assembly {
 /// The names of all actors of `plan` under `faults`.
 pub(crate) fn actors(plan: &Plan, faults: &Faults) -> Vec<String> {
     let mut actors = plan.actors();
-    for stall in &faults.random.zombie.stalls {
+    for stall in &faults.random.zombie.fault.stalls {
         actors.push(format!("{}-successor", actors[usize::from(stall.actor.0)]));
     }
     actors

@@ -8,6 +8,7 @@
 //! that nobody waited for any more is lost without effect.
 
 mod aimed;
+mod by_chance;
 mod connection_reset;
 mod crash;
 mod gc_pause;
@@ -19,13 +20,14 @@ mod rate;
 mod zombie;
 
 pub use aimed::{Action, Aimed, AimedFault, Described, Moment, Party, Trigger};
+pub use by_chance::{ByChance, Fault};
 pub use connection_reset::ConnectionReset;
 pub use crash::Crash;
 pub use gc_pause::GcPause;
 pub use late_request::LateRequest;
 pub use lost_request::LostRequest;
 pub use lost_response::LostResponse;
-pub use random::{Fault, Phase, Random, Scope};
+pub use random::{Phase, Random, Scope};
 pub use rate::{Count, Range, Rate};
 pub use zombie::{Stall, Zombie};
 
@@ -84,6 +86,21 @@ pub enum Fate {
     Late(Duration, Cause),
     /// It waits, and with it all that follows in this direction, for [`Command::Release`].
     Hold(HoldKey),
+}
+
+impl Fate {
+    /// Lost: the connection breaks, or goes dead in silence and who waits must time out.
+    #[must_use]
+    pub const fn lost(silent: bool) -> Self {
+        if silent { Self::Silence } else { Self::Lose }
+    }
+
+    /// Does it make a difference at once, if anybody waits? Of what is late, and of what was
+    /// ordered while the message passed, the world tells later ([`FaultHook::took_effect`]).
+    #[inline]
+    pub(crate) const fn is_effective_at_once(self) -> bool {
+        !matches!(self, Self::Late(..) | Self::Deliver)
+    }
 }
 
 /// Names messages that are held back.

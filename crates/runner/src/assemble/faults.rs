@@ -6,8 +6,8 @@ use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::HoldKey;
 use eosim_sim::cluster::ClientSpec;
 use eosim_sim::fault::{
-    Action, Aimed, AimedFault, ConnectionReset, Crash, Faults, GcPause, LateRequest, LostRequest,
-    LostResponse, Phase, Random, Range, Rate, Stall, Trigger,
+    Action, Aimed, AimedFault, ByChance, ConnectionReset, Crash, Faults, GcPause, LateRequest,
+    LostRequest, LostResponse, Phase, Random, Range, Rate, Stall, Trigger,
 };
 use eosim_types::{ActorId, Duration, Instant, Names};
 
@@ -108,44 +108,41 @@ pub(super) fn faults(plan: &Plan, actors: &Actors, zombies: Vec<Stall>) -> Fault
         ..Random::default()
     };
     if let Some(probability) = faults.lost_response {
-        random.lost_response = LostResponse { rate: rate(probability), ..LostResponse::default() };
+        random.lost_response = ByChance::new(rate(probability), LostResponse::default());
     }
     if let Some(lost) = faults.lost_request {
-        let (rate, silent) = (rate(lost.rate), lost.silent);
-        random.lost_request = LostRequest { rate, silent, ..LostRequest::default() };
+        let fault = LostRequest { silent: lost.silent };
+        random.lost_request = ByChance::new(rate(lost.rate), fault);
     }
     if let Some(late) = faults.late_request {
-        let (rate, after) = (rate(late.rate), range(late.delay_ms));
-        random.late_request = LateRequest { rate, after, ..LateRequest::default() };
+        let fault = LateRequest { after: range(late.delay_ms) };
+        random.late_request = ByChance::new(rate(late.rate), fault);
     }
     if let Some(reset) = faults.connection_reset {
-        let (rate, after) = (rate(reset.rate), range(reset.after_ms));
-        random.connection_reset = ConnectionReset { rate, after, ..ConnectionReset::default() };
+        let fault = ConnectionReset { after: range(reset.after_ms) };
+        random.connection_reset = ByChance::new(rate(reset.rate), fault);
     }
     if let Some(crash) = &faults.crash {
-        random.crash = crash_fault(plan, actors, crash);
+        random.crash = ByChance::new(rate(crash.rate), crash_fault(plan, actors, crash));
     }
     if let Some(pause) = &faults.gc_pause {
-        random.gc_pause = GcPause {
-            rate: rate(pause.rate),
+        let fault = GcPause {
             every: Duration::from_millis(pause.every_ms),
             targets: actors.stallable(pause.target),
             lasts: range(pause.pause_ms),
-            ..GcPause::default()
         };
+        random.gc_pause = ByChance::new(rate(pause.rate), fault);
     }
-    random.zombie.stalls = zombies;
+    random.zombie.fault.stalls = zombies;
     Faults { random, aimed: aimed(plan, actors) }
 }
 
 fn crash_fault(plan: &Plan, actors: &Actors, crash: &plan::Crash) -> Crash {
     Crash {
-        rate: rate(crash.rate),
         every: Duration::from_millis(crash.every_ms),
         targets: crash_targets(plan, actors, crash.target),
         power_loss: rate(crash.power_loss),
         down: range(crash.down_ms),
-        ..Crash::default()
     }
 }
 

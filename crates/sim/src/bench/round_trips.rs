@@ -5,7 +5,7 @@ use eosim_actor::{Actor, Choices, Correlation, CrashKind, Cx, Event, Lane, Out, 
 use eosim_types::{ActorId, Duration};
 
 use super::{CLIENTS, LATENCY_MAX, LATENCY_MIN, LOST_OF, Outcome, ROUND_TRIPS_EACH, TIMEOUT};
-use crate::fault::{LostResponse, Phase, Random, Rate};
+use crate::fault::{ByChance, LostResponse, Phase, Random, Rate};
 use crate::rng::Seeded;
 use crate::world::{Latency, Limits, Settings, World};
 use eosim_types::Instant;
@@ -96,8 +96,7 @@ impl Actor for Party {
 
 /// A world to run W1 in.
 fn world<C: Choices>(choices: C) -> World<Party, C, Random, ()> {
-    let lost_response =
-        LostResponse { rate: Rate::new(1, LOST_OF), silent: true, ..LostResponse::default() };
+    let lost_response = ByChance::new(Rate::new(1, LOST_OF), LostResponse { silent: true });
     let phase = Phase { start: Instant::START, end: Instant::FAR };
     let faults = Random { phase, lost_response, ..Random::default() };
     let mut world = World::new(choices, faults, ());

@@ -179,8 +179,7 @@ impl AimedFault {
             Action::Hold(key) => Fate::Hold(key),
             _ => Fate::Deliver,
         };
-        let reported = matches!(fate, Fate::Late(..) | Fate::Deliver);
-        self.count.apply(!reported && envelope.awaited);
+        self.count.apply(fate.is_effective_at_once() && envelope.awaited);
         self.order(cx, envelope);
         fate
     }

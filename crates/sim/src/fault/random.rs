@@ -7,8 +7,8 @@
 use eosim_types::{Duration, Instant};
 
 use super::{
-    Cause, Command, ConnectionReset, Count, Crash, Envelope, Fate, FaultCx, FaultHook, GcPause,
-    LateRequest, LostRequest, LostResponse, Way, Zombie,
+    ByChance, Cause, Command, ConnectionReset, Count, Crash, Envelope, Fate, Fault, FaultCx,
+    FaultHook, GcPause, LateRequest, LostRequest, LostResponse, Way, Zombie,
 };
 
 /// When faults may strike: from `start` on and before `end`.
@@ -33,38 +33,6 @@ impl Phase {
     pub fn cut(self, now: Instant, length: Duration) -> Duration {
         length.min(self.end.since(now))
     }
-}
-
-/// One kind of fault.
-pub trait Fault {
-    /// Its name in scenarios and counts.
-    const NAME: &'static str;
-
-    /// Which way travel the messages that it may hit, if it hits messages.
-    const WAY: Option<Way> = None;
-
-    /// Can it strike at all?
-    fn is_on(&self) -> bool;
-
-    /// How often it did.
-    fn count(&mut self) -> &mut Count;
-
-    /// The run begins: what is planned for certain instants is ordered now.
-    fn start(&mut self, _: &mut FaultCx<'_>) {}
-
-    /// How often it asks to be woken, if it strikes by the clock.
-    fn every(&self) -> Option<Duration> {
-        None
-    }
-
-    /// What becomes of a message that is sent on [`Fault::WAY`].
-    #[inline]
-    fn sent<M>(&mut self, _: &mut FaultCx<'_>, _: Phase, _: Envelope<'_, M>) -> Fate {
-        Fate::Deliver
-    }
-
-    /// Another [`Fault::every`] has passed.
-    fn woken(&mut self, _: &mut FaultCx<'_>, _: Phase) {}
 }
 
 /// Which faults may hit messages that travel one way or the other, one bit each.
@@ -99,7 +67,7 @@ macro_rules! faults {
         pub struct Random {
             /// When they may strike.
             pub phase: Phase,
-            $($(#[$doc])* pub $name: $Fault,)+
+            $($(#[$doc])* pub $name: ByChance<$Fault>,)+
             /// Which of them are on; worked out when a run begins.
             pub scope: Scope,
         }
@@ -109,13 +77,13 @@ macro_rules! faults {
 
         impl Random {
             /// Every fault's name and counts.
-            pub fn counts(&mut self) -> Vec<(&'static str, Count)> {
-                vec![$(($Fault::NAME, *self.$name.count())),+]
+            pub fn counts(&self) -> Vec<(&'static str, Count)> {
+                vec![$(($Fault::NAME, self.$name.count)),+]
             }
 
             /// Forgets the counts.
             pub fn reset(&mut self) {
-                $(*self.$name.count() = Count::default();)+
+                $(self.$name.count = Count::default();)+
             }
 
             /// Offers a message to those faults that may hit it; the first fate decided counts.
@@ -154,8 +122,7 @@ macro_rules! faults {
                 }
                 $(
                     cx.cause = Cause(Number::$Fault as u16);
-                    Fault::start(&mut self.$name, cx);
-                    wake(&self.$name, cx, self.phase, self.phase.start);
+                    self.$name.start(cx, self.phase);
                 )+
             }
 
@@ -174,7 +141,6 @@ macro_rules! faults {
                 $(
                     if cx.cause == Cause(Number::$Fault as u16) {
                         self.$name.woken(cx, self.phase);
-                        wake(&self.$name, cx, self.phase, cx.now);
                     }
                 )+
             }
@@ -182,7 +148,7 @@ macro_rules! faults {
             fn took_effect(&mut self, cause: Cause) {
                 $(
                     if cause == Cause(Number::$Fault as u16) {
-                        self.$name.count().effective += 1;
+                        self.$name.count.effective += 1;
                     }
                 )+
             }
@@ -205,13 +171,4 @@ faults! {
     gc_pause: GcPause,
     /// A producer stalls while a successor takes its transactional id.
     zombie: Zombie,
-}
-
-/// Orders the next waking of `fault` after `last`, if there is one within the phase.
-fn wake<F: Fault>(fault: &F, cx: &mut FaultCx<'_>, phase: Phase, last: Instant) {
-    let Some(every) = fault.every().filter(|_| fault.is_on()) else { return };
-    assert!(every > Duration::ZERO, "{} would be woken for ever", F::NAME);
-    if phase.contains(last + every) {
-        cx.order(last + every, Command::Wake);
-    }
 }

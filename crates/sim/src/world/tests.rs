@@ -9,9 +9,9 @@ use eosim_types::{ActorId, Duration, Instant};
 
 use super::{Latency, Limits, Stop, World};
 use crate::fault::{
-    Action, Aimed, AimedFault, Command, ConnectionReset, Count, Crash, Described, Faults, GcPause,
-    HoldKey, LateRequest, LostRequest, LostResponse, Moment, Party, Phase, Random, Range, Rate,
-    Trigger,
+    Action, Aimed, AimedFault, ByChance, Command, ConnectionReset, Count, Crash, Described, Faults,
+    GcPause, HoldKey, LateRequest, LostRequest, LostResponse, Moment, Party, Phase, Random, Range,
+    Rate, Trigger,
 };
 
 const SERVER: ActorId = ActorId(0);
@@ -290,7 +290,7 @@ fn what_a_stalled_process_missed_dies_with_it() {
 #[test]
 fn a_lost_response_has_taken_effect() {
     for (silent, end) in [(false, heard(&[(2, "!1")])), (true, heard(&[]))] {
-        let lost = LostResponse { rate: Rate::new(1, 1), silent, ..LostResponse::default() };
+        let lost = ByChance::new(Rate::new(1, 1), LostResponse { silent });
         let mut kit = kit(
             Scripted::default(),
             random(|random| random.lost_response = lost),
@@ -305,7 +305,7 @@ fn a_lost_response_has_taken_effect() {
 
 #[test]
 fn a_lost_request_has_not() {
-    let lost = LostRequest { rate: Rate::new(1, 1), ..LostRequest::default() };
+    let lost = ByChance::new(Rate::new(1, 1), LostRequest::default());
     let mut kit =
         kit(Scripted::default(), random(|random| random.lost_request = lost), Server::default());
     kit.ask(ALICE, LANE, 1);
@@ -316,11 +316,7 @@ fn a_lost_request_has_not() {
 
 #[test]
 fn a_late_request_is_processed_after_the_retry() {
-    let late = LateRequest {
-        rate: Rate::new(1, 2),
-        after: Range::from_millis(20, 30),
-        ..LateRequest::default()
-    };
+    let late = ByChance::new(Rate::new(1, 2), LateRequest { after: Range::from_millis(20, 30) });
     let choices = Scripted::default().with("fault.late_request", &[1, 0]);
     let mut kit = kit(choices, random(|random| random.late_request = late), Server::default());
     kit.ask(ALICE, LANE, 1);
@@ -334,11 +330,7 @@ fn a_late_request_is_processed_after_the_retry() {
 
 #[test]
 fn a_random_reset_hits_an_open_request() {
-    let reset = ConnectionReset {
-        rate: Rate::new(1, 1),
-        after: Range::from_millis(1, 1),
-        ..ConnectionReset::default()
-    };
+    let reset = ByChance::new(Rate::new(1, 1), ConnectionReset { after: Range::from_millis(1, 1) });
     let server = Server { keeps: true, ..Server::default() };
     let mut kit =
         kit(Scripted::default(), random(|random| random.connection_reset = reset), server);
@@ -351,12 +343,12 @@ fn a_random_reset_hits_an_open_request() {
 #[test]
 fn a_random_crash_ends_with_a_restart_and_the_phase_with_healing() {
     let crash = Crash {
-        rate: Rate::new(1, 2),
         every: Duration(10_000),
         targets: vec![SERVER],
         down: Range::from_millis(5, 500),
         ..Crash::default()
     };
+    let crash = ByChance::new(Rate::new(1, 2), crash);
     let choices =
         Scripted::default().with("fault.crash", &[1, 0, 1]).with("fault.crash.down", &[0, 400_000]);
     let server = Server { keeps: true, ..Server::default() };
@@ -377,12 +369,11 @@ fn a_random_crash_ends_with_a_restart_and_the_phase_with_healing() {
 #[test]
 fn a_random_stall_is_effective_if_something_happened_meanwhile() {
     let pause = GcPause {
-        rate: Rate::new(1, 2),
         every: Duration(10_000),
         targets: vec![SERVER],
         lasts: Range::from_millis(5, 50),
-        ..GcPause::default()
     };
+    let pause = ByChance::new(Rate::new(1, 2), pause);
     let choices = Scripted::default().with("fault.gc_pause", &[1, 1]);
     let mut kit = kit(choices, random(|random| random.gc_pause = pause), Server::default());
     kit.advance(Duration(11_000));
