@@ -7,10 +7,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use eosim_actor::{Actor, Correlation, CrashKind, Cx, Event, RequestToken, TimerKey};
-use eosim_types::Topic;
 use eosim_types::message::{Message, Request, Response};
 use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
+use eosim_types::{Topic, TopicPartition};
 
 use crate::group_coordinator::GroupCoordinatorBridge;
 use crate::io::{Io, Outbox};
@@ -90,11 +90,19 @@ impl Broker {
         Self { spec, initial_image, lives: 0, log_manager: LogManager::default(), process }
     }
 
-    /// Back to the begin of a run, with empty logs; memory is kept.
+    /// Back to the begin of a run, with empty logs; memory is kept. Replicas that were reassigned
+    /// to this broker are not its own any more: to drop them is no part of the next run.
     pub fn reset(&mut self) {
-        self.log_manager.reset();
-        self.process.reset();
-        self.lives = 0;
+        let Self { spec, initial_image, log_manager, process, lives } = self;
+        let assigned = |tp: &TopicPartition| {
+            let metadata = initial_image.partitions.get(tp);
+            metadata.is_some_and(|metadata| metadata.replicas.contains(&spec.id))
+        };
+        log_manager.reset();
+        log_manager.delete_unassigned(assigned);
+        process.reset();
+        process.replica_manager.partitions.retain(|tp| assigned(&tp));
+        *lives = 0;
     }
 
     /// Its fixed facts.

@@ -52,6 +52,8 @@ pub struct SeedResult {
     pub run: RunResult,
     /// The digest of a second run, if it differed.
     pub second_digest: Option<u64>,
+    /// How often each rule was reached, in the second run, too.
+    pub marks: Marks,
 }
 
 /// Hears how a sweep goes. Called from one thread, in the order of the seeds.
@@ -140,12 +142,11 @@ impl Sweep<'_> {
                 }
                 let (scenario, seed) = self.unit(unit);
                 let result = worker.run(scenario, seed);
-                if results.send(Message::Result(unit, Box::new(result))).is_err() {
+                if results.send((unit, Box::new(result))).is_err() {
                     return;
                 }
             }
         }
-        let _ = results.send(Message::Marks(Box::new(worker.take_marks())));
     }
 
     fn fold(
@@ -162,8 +163,7 @@ impl Sweep<'_> {
         loop {
             look();
             match results.recv_timeout(Duration::from_millis(100)) {
-                Ok(Message::Result(unit, result)) => drop(early.insert(unit, result)),
-                Ok(Message::Marks(marks)) => summary.marks.merge(&marks),
+                Ok((unit, result)) => drop(early.insert(unit, result)),
                 Err(mpsc::RecvTimeoutError::Timeout) => progress.tick(),
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
@@ -200,7 +200,5 @@ impl Drop for HaltsOnPanic<'_> {
     }
 }
 
-enum Message {
-    Result(u64, Box<SeedResult>),
-    Marks(Box<Marks>),
-}
+/// A piece of work by its number, and what came of it.
+type Message = (u64, Box<SeedResult>);

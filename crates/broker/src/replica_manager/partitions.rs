@@ -83,6 +83,15 @@ impl Partitions {
         removed
     }
 
+    /// Hosts no replica but those.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(TopicPartition) -> bool) {
+        let before = self.list.len();
+        self.list.retain(|hosted| is_kept(hosted.topic_partition));
+        if self.list.len() < before {
+            self.rebuild_index();
+        }
+    }
+
     /// Every replica.
     pub(crate) fn iter(&self) -> core::slice::Iter<'_, Partition> {
         self.list.iter()

@@ -110,6 +110,7 @@ impl SweepSummary {
     pub(super) fn add(&mut self, result: &SeedResult) {
         let own = &mut self.scenarios[result.scenario];
         self.seeds += 1;
+        self.marks.merge(&result.marks);
         own.seeds += 1;
         own.steps += result.run.steps;
         for (name, count) in &result.run.faults {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use eosim_actor::{Choices, Site, Stream};
 use eosim_scenario::{Plan, ScenarioFile};
 use eosim_sim::Seeded;
-use eosim_types::{ActorId, DefectSet, Marks};
+use eosim_types::{ActorId, DefectSet};
 
 use super::{SeedResult, Sweep};
 use crate::assemble::{Assembly, assemble};
@@ -102,14 +102,7 @@ impl<'a> Worker<'a> {
         let verifies = every > 0 && seed.is_multiple_of(every);
         let second = verifies.then(|| once().digest);
         let second_digest = second.filter(|digest| *digest != run.digest);
-        SeedResult { scenario, seed, run, second_digest }
-    }
-
-    pub(super) fn take_marks(&mut self) -> Marks {
-        let mut sum = Marks::new();
-        for machine in &mut self.machines {
-            sum.merge(&machine.machine.take_marks());
-        }
-        sum
+        let marks = machine.machine.take_marks();
+        SeedResult { scenario, seed, run, second_digest, marks }
     }
 }
