@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use parse::{Partition, Seed, SeedRange, WallTime};
 pub use report::{DotArgs, ListArgs, ListKind, MachineName, ShowArgs, ShowForm, TransactionsForm};
 pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, SweepArgs, VerifyArgs};
-pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs, KafkaRelease};
+pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs};
 
 /// A deterministic simulation testbed for Apache Kafka's exactly-once protocol.
 ///

@@ -19,12 +19,13 @@ mod recorder;
 mod settling;
 mod view;
 
-pub use case::{Case, TopicLayout, case_files, load};
+pub use case::{Case, RecordedOn, TopicLayout, case_files, load};
 pub use compare::Difference;
 
 use std::path::Path;
 
 use eosim_scenario::InputError;
+use eosim_types::version::KafkaVersion;
 use serde_json::{Value, json};
 
 /// How a case came out.
@@ -64,17 +65,22 @@ impl Outcome {
 }
 
 /// Runs every case of one file on Kafka as released, clients' and brokers'; each with its name.
+/// Brokers are of the version that was recorded, or of `kafka`.
 ///
 /// # Errors
 ///
 /// If the file cannot be read or is no recording.
-pub fn play_file(path: &Path) -> Result<Vec<(String, Outcome)>, InputError> {
+pub fn play_file(
+    path: &Path,
+    kafka: Option<KafkaVersion>,
+) -> Result<Vec<(String, Outcome)>, InputError> {
     let play = |recording: Value| {
         if clients::is_client_case(&recording) {
             let name = recording["name"].as_str().unwrap_or_default().to_string();
             return Ok((name, run_recording(&recording)));
         }
-        let case = Case::from_json(path, recording)?;
+        let mut case = Case::from_json(path, recording)?;
+        case.recorded_on.kafka = kafka.unwrap_or(case.recorded_on.kafka);
         Ok((case.name.clone(), run_case(&case)))
     };
     case::load_json(path)?.into_iter().map(play).collect()

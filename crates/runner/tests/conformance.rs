@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use eosim_runner::conform::{Case, Outcome, case_files, load, run_case, run_recording};
+use eosim_types::Capability;
+use eosim_types::version::KafkaVersion;
 
 fn cases(folder: &str) -> Vec<Case> {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests/conformance", folder].iter().collect();
@@ -26,6 +28,33 @@ fn one_broker_answers_as_recorded() {
 #[test]
 fn three_brokers_answer_as_recorded() {
     assert_all_equal("cluster", 12);
+}
+
+/// Each release answers as it did, and not as the one does that brought the capability.
+#[test]
+fn other_versions_answer_as_recorded() {
+    assert_all_equal("versions", 8);
+    let shows = [
+        ("x-future-blocks-live-v11", Capability::OpenTransactionHasEpoch),
+        ("x-lower-epoch-early", Capability::LowerEpochIsRefusedEarly),
+        ("x-tv2-nonzero-after-marker", Capability::FirstSequenceOfTransactionIsZero),
+        ("x-limit-end-retry", Capability::ProducerIdsAreWritten),
+        ("x-limit-fence", Capability::CoordinatorRotatesProducerId),
+    ];
+    for (name, capability) in shows {
+        let mut case = cases("versions").into_iter().find(|case| case.name == name).expect(name);
+        case.recorded_on.kafka = capability.since();
+        assert!(matches!(run_case(&case), Outcome::Different(_)), "{name} {capability:?}");
+    }
+}
+
+#[test]
+fn a_request_that_the_version_does_not_know_makes_a_case_unsupported() {
+    let mut case = cases("broker").into_iter().find(|case| case.name == "txn-example-1");
+    let case = case.as_mut().expect("a case of transaction version 2");
+    case.recorded_on.kafka = KafkaVersion::V3_9;
+    let unsupported = Outcome::Unsupported("Produce of that version on Kafka 3.9".into());
+    assert_eq!(run_case(case), unsupported);
 }
 
 /// The client recordings of the sample, as they are.

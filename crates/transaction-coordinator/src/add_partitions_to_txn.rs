@@ -13,7 +13,8 @@ use eosim_types::message::{
 use eosim_types::record::TransactionState;
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    CoordinatorEpoch, ErrorCode, ProducerEpoch, ProducerId, TopicPartition, TransactionalId, rule,
+    Capability, CoordinatorEpoch, ErrorCode, ProducerEpoch, ProducerId, TopicPartition,
+    TransactionalId, rule,
 };
 
 use crate::action::{Ctx, ReplyTo};
@@ -99,8 +100,8 @@ impl TransactionCoordinator {
         request_version: i16,
         transaction: &AddPartitionsToTxnTransaction,
     ) {
-        let version =
-            if request_version >= 4 { TransactionVersion::Tv2 } else { TransactionVersion::Tv0 };
+        let bumps = request_version >= 4 && cx.env.kafka.has(Capability::EpochPerTransaction);
+        let version = if bumps { TransactionVersion::Tv2 } else { TransactionVersion::Tv0 };
         let callback = ResponseCallback::AddPartitionsToTxn { to, index };
         let partitions = &transaction.partitions;
         self.add_partitions(cx, adder(transaction), partitions, version, callback);

@@ -6,7 +6,7 @@ use eosim_types::record::TransactionState::{
     CompleteAbort, CompleteCommit, Dead, Empty, Ongoing, PrepareAbort, PrepareCommit,
     PrepareEpochFence,
 };
-use eosim_types::{Env, rule};
+use eosim_types::{Capability, Env, rule};
 
 use crate::transaction_metadata::TransactionMetadata;
 use crate::transaction_state::{is_complete, is_idle, is_prepare};
@@ -101,7 +101,7 @@ impl TransactionMetadata {
     fn is_valid_start(&self, env: &Env<'_>, transit: &TxnTransitMetadata) -> bool {
         let nothing_added = transit.client_transaction_version.supports_epoch_bump()
             && is_idle(self.state)
-            && (transit.state == PrepareAbort || env.kafka.empty_commit_bumps());
+            && (transit.state == PrepareAbort || env.kafka.has(Capability::EmptyCommitBumps));
         nothing_added || transit.transaction_start_timestamp == self.transaction_start_timestamp
     }
 }

@@ -9,7 +9,7 @@ use eosim_types::record::TransactionState::{
     CompleteAbort, CompleteCommit, Dead, Empty, Ongoing, PrepareAbort, PrepareCommit,
     PrepareEpochFence,
 };
-use eosim_types::{ErrorCode, ProducerId, rule};
+use eosim_types::{Capability, ErrorCode, ProducerId, rule};
 
 use crate::action::Ctx;
 use crate::end_txn::{EndTransaction, EndTxnStep};
@@ -105,7 +105,7 @@ fn empty_commit(
     ids: &mut ProducerIdManager,
     end: &EndTransaction,
 ) -> Result<EndTxnStep, ErrorCode> {
-    if cx.env.kafka.empty_commit_bumps() {
+    if cx.env.kafka.has(Capability::EmptyCommitBumps) {
         bump_epoch(cx, metadata, ids, end, true)
     } else {
         Err(ErrorCode::InvalidTxnState)
@@ -122,7 +122,8 @@ fn bump_epoch(
     no_partition_added: bool,
 ) -> Result<EndTxnStep, ErrorCode> {
     rule!(cx.env, "C-END-15");
-    let next_producer_id = if metadata.producer_epoch.is_exhausted() {
+    let rotates = end.is_from_client || cx.env.kafka.has(Capability::CoordinatorRotatesProducerId);
+    let next_producer_id = if rotates && metadata.producer_epoch.is_exhausted() {
         ids.generate_producer_id(cx)
     } else {
         Ok(ProducerId::NONE)

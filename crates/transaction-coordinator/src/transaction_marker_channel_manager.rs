@@ -13,7 +13,7 @@ use eosim_types::message::{WritableTxnMarker, WriteTxnMarkersRequest};
 use eosim_types::record::TransactionResult;
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    BrokerId, CoordinatorEpoch, Defect, Duration, Instant, ProducerEpoch, ProducerId,
+    BrokerId, Capability, CoordinatorEpoch, Defect, Duration, Instant, ProducerEpoch, ProducerId,
     TopicPartition, TransactionalId, rule,
 };
 
@@ -158,7 +158,9 @@ impl TransactionMarkerChannelManager {
             rule!(cx.env, "C-MRK-7");
             let sent: Vec<_> = mem::take(&mut queue.markers).into_values().flatten().collect();
             let markers = sent.iter().map(writable_txn_marker).collect();
-            let request = WriteTxnMarkersRequest { version: 2, markers };
+            let has_version = cx.env.kafka.has(Capability::MarkerHasTransactionVersion);
+            let version = if has_version { 2 } else { 1 };
+            let request = WriteTxnMarkersRequest { version, markers };
             let correlation = self.next_correlation;
             self.next_correlation = correlation.wrapping_add(1);
             queue.in_flight = Some((correlation, sent));
@@ -217,11 +219,9 @@ fn destination(cx: &mut Ctx<'_>, partition: TopicPartition) -> Destination {
     };
     let Some(leader) = registration.leader else {
         rule!(cx.env, "C-MRK-5");
-        return if cx.env.on(Defect::UpstreamCoordinatorMarkerSkippedWithoutLeader) {
-            Destination::Nowhere
-        } else {
-            Destination::UnknownBroker
-        };
+        let is_skipped = cx.env.kafka.has(Capability::MarkerNeedsLeader)
+            && cx.env.on(Defect::UpstreamCoordinatorMarkerSkippedWithoutLeader);
+        return if is_skipped { Destination::Nowhere } else { Destination::UnknownBroker };
     };
     rule!(cx.env, "C-MRK-3");
     if cx.metadata.brokers.contains_key(&leader) {

@@ -14,7 +14,7 @@ use eosim_types::record::TransactionState::{
 };
 use eosim_types::record::{TransactionLogValue, TransactionResult};
 use eosim_types::version::TransactionVersion;
-use eosim_types::{Env, ErrorCode, ProducerEpoch, ProducerId, TopicPartition, rule};
+use eosim_types::{Capability, Env, ErrorCode, ProducerEpoch, ProducerId, TopicPartition, rule};
 
 use crate::transaction_state::{is_idle, is_prepare, is_valid_transition};
 use crate::txn_transit_metadata::TxnTransitMetadata;
@@ -86,7 +86,7 @@ impl TransactionMetadata {
     pub fn from_log_value(env: &mut Env<'_>, value: &TransactionLogValue) -> Self {
         rule!(env, "C-LOAD-5");
         rule!(env, "C-LOAD-9");
-        let last_producer_epoch = if env.kafka.persist_last_epoch() {
+        let last_producer_epoch = if env.kafka.has(Capability::LastEpochIsWritten) {
             value.last_producer_epoch
         } else {
             ProducerEpoch::NONE
@@ -170,6 +170,10 @@ impl TransactionMetadata {
         env: &mut Env<'_>,
     ) -> Result<ProducerEpoch, ErrorCode> {
         rule!(env, "C-SM-2");
+        let is_last = self.producer_epoch == ProducerEpoch::MAX;
+        if is_last && !env.kafka.has(Capability::LastEpochCanBeAborted) {
+            return Err(ErrorCode::UnknownServerError);
+        }
         let mut transit = self.transit(PrepareEpochFence, Vec::new());
         if !self.has_failed_epoch_fence {
             transit.producer_epoch = self.producer_epoch.next().unwrap_or(self.producer_epoch);
@@ -310,10 +314,9 @@ impl TransactionMetadata {
             return Ok(bumped);
         }
         rule!(env, "C-END-16");
-        match result {
-            TransactionResult::Abort => Ok(self.producer_epoch),
-            TransactionResult::Commit => Err(ErrorCode::UnknownServerError),
-        }
+        let stays =
+            result == TransactionResult::Abort && env.kafka.has(Capability::LastEpochCanBeAborted);
+        if stays { Ok(self.producer_epoch) } else { Err(ErrorCode::UnknownServerError) }
     }
 
     /// Kafka: `prepareComplete`.

@@ -2,6 +2,7 @@
 //!
 //! Kafka counterpart: `TransactionState.VALID_PREVIOUS_STATES` and `isExpirationAllowed`.
 
+use eosim_types::Capability;
 use eosim_types::record::TransactionState::{
     self, CompleteAbort, CompleteCommit, Dead, Empty, Ongoing, PrepareAbort, PrepareCommit,
     PrepareEpochFence,
@@ -15,7 +16,7 @@ pub struct StateRule {
     pub target: TransactionState,
     /// The states from which it may be entered.
     pub valid_previous_states: &'static [TransactionState],
-    /// Further ones where an empty commit bumps the epoch ([`KafkaVersion::empty_commit_bumps`]).
+    /// Further ones with [`Capability::EmptyCommitBumps`].
     pub empty_commit_previous_states: &'static [TransactionState],
     /// A transactional id may expire in this state.
     pub expiration_allowed: bool,
@@ -64,7 +65,8 @@ pub fn is_valid_transition(
 ) -> bool {
     let rule = state_rule(target);
     rule.valid_previous_states.contains(&from)
-        || (kafka.empty_commit_bumps() && rule.empty_commit_previous_states.contains(&from))
+        || (kafka.has(Capability::EmptyCommitBumps)
+            && rule.empty_commit_previous_states.contains(&from))
 }
 
 /// No transaction is open or being ended: Empty, CompleteCommit, CompleteAbort.

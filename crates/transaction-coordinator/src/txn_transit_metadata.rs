@@ -6,9 +6,10 @@
 use alloc::vec::Vec;
 
 use eosim_types::record::{TransactionLogRecord, TransactionLogValue, TransactionState};
-use eosim_types::rule;
 use eosim_types::version::TransactionVersion;
-use eosim_types::{Env, ErrorCode, ProducerEpoch, ProducerId, TopicPartition, TransactionalId};
+use eosim_types::{
+    Capability, Env, ErrorCode, ProducerEpoch, ProducerId, TopicPartition, TransactionalId, rule,
+};
 
 /// What a transactional id will be once the record of it is replicated.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -54,18 +55,16 @@ impl TxnTransitMetadata {
             rule!(env, "C-REC-2");
             return Err(ErrorCode::UnsupportedVersion);
         }
-        if version == 0 {
+        let has_ids = version >= 1 && env.kafka.has(Capability::ProducerIdsAreWritten);
+        if !has_ids {
             rule!(env, "C-REC-4");
         }
+        let has_epoch = version >= 1 && env.kafka.has(Capability::LastEpochIsWritten);
         let value = TransactionLogValue {
             version,
-            previous_producer_id: tagged(version, self.previous_producer_id, ProducerId::NONE),
-            next_producer_id: tagged(version, self.next_producer_id, ProducerId::NONE),
-            last_producer_epoch: if env.kafka.persist_last_epoch() {
-                tagged(version, self.last_producer_epoch, ProducerEpoch::NONE)
-            } else {
-                ProducerEpoch::NONE
-            },
+            previous_producer_id: tagged(has_ids, self.previous_producer_id, ProducerId::NONE),
+            next_producer_id: tagged(has_ids, self.next_producer_id, ProducerId::NONE),
+            last_producer_epoch: tagged(has_epoch, self.last_producer_epoch, ProducerEpoch::NONE),
             client_transaction_version: self.client_transaction_version.level(),
             producer_id: self.producer_id,
             producer_epoch: self.producer_epoch,
@@ -88,7 +87,7 @@ impl TxnTransitMetadata {
     }
 }
 
-/// A tagged field: there from value version 1 on.
-fn tagged<T>(version: i16, value: T, default: T) -> T {
-    if version >= 1 { value } else { default }
+/// A tagged field: there from value version 1 on, in a release that knows it.
+fn tagged<T>(is_written: bool, value: T, default: T) -> T {
+    if is_written { value } else { default }
 }

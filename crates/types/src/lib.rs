@@ -9,6 +9,7 @@
 extern crate alloc;
 
 pub mod assignor;
+pub mod capability;
 pub mod config;
 pub mod defect;
 pub mod digest;
@@ -25,6 +26,7 @@ pub mod rules;
 pub mod time;
 pub mod version;
 
+pub use capability::Capability;
 pub use defect::{Defect, DefectSet};
 pub use env::Env;
 pub use error::ErrorCode;

@@ -122,7 +122,7 @@ pub struct TransactionLogValue {
     pub next_producer_id: ProducerId,
     /// Producer epoch.
     pub producer_epoch: ProducerEpoch,
-    /// Tagged, from 4.5 on (`persist_last_epoch`); -1 if none.
+    /// Tagged, [`Capability::LastEpochIsWritten`](crate::Capability); -1 if none.
     pub last_producer_epoch: ProducerEpoch,
     /// The transaction's timeout, ms.
     pub transaction_timeout_ms: i32,

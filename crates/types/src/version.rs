@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::capability::Capability;
+use crate::message::Request;
+
 /// `transaction.version`, of a cluster's feature, of a client or of a marker.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
@@ -58,6 +61,21 @@ impl TransactionVersion {
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
 pub enum KafkaVersion {
+    /// 3.9.2; it has no `transaction.version` and behaves as level 0.
+    #[serde(rename = "3.9")]
+    V3_9,
+    /// 4.0.2.
+    #[serde(rename = "4.0")]
+    V4_0,
+    /// 4.1.2.
+    #[serde(rename = "4.1")]
+    V4_1,
+    /// 4.2.1.
+    #[serde(rename = "4.2")]
+    V4_2,
+    /// 4.3.1.
+    #[serde(rename = "4.3")]
+    V4_3,
     /// 4.4.0, the version of the recordings.
     #[serde(rename = "4.4")]
     V4_4,
@@ -68,34 +86,55 @@ pub enum KafkaVersion {
 }
 
 impl KafkaVersion {
+    /// Every version, oldest first.
+    pub const ALL: &[Self] =
+        &[Self::V3_9, Self::V4_0, Self::V4_1, Self::V4_2, Self::V4_3, Self::V4_4, Self::V4_5];
+
     /// As users write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::V3_9 => "3.9",
+            Self::V4_0 => "4.0",
+            Self::V4_1 => "4.1",
+            Self::V4_2 => "4.2",
+            Self::V4_3 => "4.3",
             Self::V4_4 => "4.4",
             Self::V4_5 => "4.5",
         }
     }
 
-    /// KAFKA-21181: a version 2 COMMIT of a transaction to which nothing was added bumps the epoch
-    /// in place of INVALID_TXN_STATE (coordinator switch `empty_commit_bumps`).
+    /// The version that users call `name`, the number of the patch release or not.
     #[must_use]
-    pub const fn empty_commit_bumps(self) -> bool {
-        matches!(self, Self::V4_5)
+    pub fn from_name(name: &str) -> Option<Self> {
+        let is_named = |version: &&Self| {
+            let rest = name.strip_prefix(version.name());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        Self::ALL.iter().find(is_named).copied()
     }
 
-    /// KAFKA-20357: the last producer epoch is written to `__transaction_state`
-    /// (coordinator switch `persist_last_epoch`).
+    /// Does this version answer `request`? It closes the connection on a version of the request
+    /// that it does not know.
     #[must_use]
-    pub const fn persist_last_epoch(self) -> bool {
-        matches!(self, Self::V4_5)
+    pub const fn knows(self, request: &Request) -> bool {
+        let bumps = self.has(Capability::EpochPerTransaction);
+        match request {
+            Request::Produce(request) => request.version <= 11 || bumps,
+            Request::EndTxn(request) => request.version <= 4 || bumps,
+            Request::TxnOffsetCommit(request) => request.version <= 4 || bumps,
+            Request::WriteTxnMarkers(request) => {
+                request.version <= 1 || self.has(Capability::MarkerHasTransactionVersion)
+            }
+            _ => true,
+        }
     }
 
-    /// KAFKA-15591: a partition that the producer never wrote to accepts only sequence 0 from
-    /// anybody (leader 13.3).
+    /// Does this version do `capability`?
+    #[inline]
     #[must_use]
-    pub const fn first_sequence_must_be_zero(self) -> bool {
-        matches!(self, Self::V4_5)
+    pub const fn has(self, capability: Capability) -> bool {
+        self as u8 >= capability.since() as u8
     }
 }
 

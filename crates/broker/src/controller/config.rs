@@ -20,6 +20,8 @@ pub struct TopicSpec {
     pub replicas: Vec<Vec<BrokerId>>,
     /// Its settings.
     pub config: TopicConfig,
+    /// The leader epoch with which its partitions begin: 0 unless the cluster has lived before.
+    pub leader_epoch: LeaderEpoch,
 }
 
 /// What the controller is told before the run.
@@ -37,7 +39,7 @@ pub struct ControllerConfig {
 
 impl ControllerConfig {
     /// The settled cluster: every broker registered and unfenced, every replica in sync, the first
-    /// replica leading with leader epoch 0.
+    /// replica leading.
     #[must_use]
     pub fn initial_image(&self) -> MetadataImage {
         let mut image = MetadataImage {
@@ -48,9 +50,9 @@ impl ControllerConfig {
             image.version += 1;
             image.brokers.insert(broker, settled_broker(image.version));
         }
-        for (tp, replicas) in self.partitions() {
+        for (tp, replicas, leader_epoch) in self.partitions() {
             image.version += 1;
-            image.partitions.insert(tp, settled_partition(replicas));
+            image.partitions.insert(tp, settled_partition(replicas, leader_epoch));
         }
         image
     }
@@ -60,11 +62,11 @@ impl ControllerConfig {
         self.topics.iter().map(|spec| (spec.topic, spec.config.clone())).collect()
     }
 
-    fn partitions(&self) -> impl Iterator<Item = (TopicPartition, &Vec<BrokerId>)> {
+    fn partitions(&self) -> impl Iterator<Item = (TopicPartition, &Vec<BrokerId>, LeaderEpoch)> {
         self.topics.iter().flat_map(|spec| {
-            (0..)
-                .zip(&spec.replicas)
-                .map(|(partition, replicas)| (TopicPartition::new(spec.topic, partition), replicas))
+            (0..).zip(&spec.replicas).map(|(partition, replicas)| {
+                (TopicPartition::new(spec.topic, partition), replicas, spec.leader_epoch)
+            })
         })
     }
 }
@@ -75,7 +77,7 @@ fn settled_broker(version: u64) -> BrokerMetadata {
     BrokerMetadata { broker_epoch, fenced: false, in_controlled_shutdown: false }
 }
 
-fn settled_partition(replicas: &[BrokerId]) -> PartitionMetadata {
+fn settled_partition(replicas: &[BrokerId], leader_epoch: LeaderEpoch) -> PartitionMetadata {
     let mut isr = replicas.to_vec();
     isr.sort_unstable();
     PartitionMetadata {
@@ -83,7 +85,7 @@ fn settled_partition(replicas: &[BrokerId]) -> PartitionMetadata {
         isr,
         elr: Vec::new(),
         leader: Some(*replicas.first().expect("a partition has replicas")),
-        leader_epoch: LeaderEpoch(0),
+        leader_epoch,
         partition_epoch: 0,
     }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use eosim_types::config::{BrokerConfig, TopicConfig};
 use eosim_types::version::{KafkaVersion, TransactionVersion};
-use eosim_types::{BrokerId, DefectSet, Duration, Env, Instant, Marks, Topic};
+use eosim_types::{BrokerId, DefectSet, Duration, Env, Instant, LeaderEpoch, Marks, Topic};
 
 use super::config::{ControllerConfig, TopicSpec};
 
@@ -21,6 +21,7 @@ pub(super) fn cluster(brokers: &[i32], replicas: &[&[i32]]) -> ControllerConfig 
             topic: TOPIC,
             replicas: replicas.iter().map(|list| ids(list)).collect(),
             config: TopicConfig::default(),
+            leader_epoch: LeaderEpoch(0),
         }]
         .into(),
         broker_config: BrokerConfig {

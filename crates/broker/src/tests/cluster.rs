@@ -14,7 +14,7 @@ use eosim_types::message::{Message, Request, Response};
 use eosim_types::metadata::MetadataImage;
 use eosim_types::version::{KafkaVersion, TransactionVersion};
 use eosim_types::{
-    ActorId, BrokerId, Defect, DefectSet, Duration, Env, Instant, Marks, Names, Topic,
+    ActorId, BrokerId, Defect, DefectSet, Duration, Env, Instant, LeaderEpoch, Marks, Names, Topic,
     TopicPartition,
 };
 
@@ -92,7 +92,8 @@ impl Setup {
         let broker_ids = |ids: &[i32]| ids.iter().map(|&id| BrokerId(id)).collect::<Vec<_>>();
         let user =
             TopicConfig { min_insync_replicas: self.min_insync_replicas, ..TopicConfig::default() };
-        let topic = |topic, replicas, config| TopicSpec { topic, replicas, config };
+        let leader_epoch = LeaderEpoch(0);
+        let topic = |topic, replicas, config| TopicSpec { topic, replicas, config, leader_epoch };
         let offsets = (!self.consumer_offsets.is_empty()).then(|| {
             let replicas = alloc::vec![broker_ids(&self.consumer_offsets)];
             topic(Topic::CONSUMER_OFFSETS, replicas, TopicConfig::default())

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use eosim_types::version::KafkaVersion;
 
 /// The model against answers recorded from real Kafka.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
@@ -14,18 +16,16 @@ pub struct ConformArgs {
     /// Recorded cases: files, or folders of them
     #[arg(required = true, value_name = "CASE")]
     pub cases: Vec<PathBuf>,
-    /// The Kafka version that was recorded
-    #[arg(long, value_enum, default_value_t, env = "EOSIM_KAFKA")]
-    pub kafka: KafkaRelease,
+    /// The Kafka version of the brokers, 3.9 to 4.5; that of the recording if not given
+    #[arg(long, value_name = "VERSION", env = "EOSIM_KAFKA", value_parser = kafka_version())]
+    pub kafka: Option<KafkaVersion>,
 }
 
-/// A Kafka version of which there are recordings.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub enum KafkaRelease {
-    /// 4.4.
-    #[default]
-    #[value(name = "4.4")]
-    V4_4,
+/// Reads one of the versions that the model knows.
+fn kafka_version() -> impl TypedValueParser<Value = KafkaVersion> {
+    let names = KafkaVersion::ALL.iter().map(|version| version.name());
+    let parser = PossibleValuesParser::new(names);
+    parser.map(|name| KafkaVersion::from_name(&name).expect("one of the possible values"))
 }
 
 /// The historical bugs.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use eosim_runner::conform::{Difference, Outcome, case_files, play_file};
+use eosim_types::version::KafkaVersion;
 use serde_json::{Value, json};
 
 use super::Failure;
@@ -54,7 +55,7 @@ pub(super) fn run(args: &ConformArgs, how: &OutputArgs) -> Result<ExitCode, Fail
     }
     let mut played = Vec::new();
     for file in &files {
-        played.push((file.as_path(), play(file)?));
+        played.push((file.as_path(), play(file, args.kafka)?));
     }
     let total = Counts::of(played.iter().flat_map(|(_, cases)| cases));
     let text = match how.format {
@@ -66,8 +67,8 @@ pub(super) fn run(args: &ConformArgs, how: &OutputArgs) -> Result<ExitCode, Fail
     Ok(total.exit())
 }
 
-fn play(file: &Path) -> Result<Vec<Played>, Failure> {
-    let played = play_file(file).map_err(Failure::usage)?;
+fn play(file: &Path, kafka: Option<KafkaVersion>) -> Result<Vec<Played>, Failure> {
+    let played = play_file(file, kafka).map_err(Failure::usage)?;
     Ok(played.into_iter().map(|(case, outcome)| Played { case, outcome }).collect())
 }
 

@@ -4,7 +4,7 @@ use eosim_scenario::Plan;
 use eosim_scenario::plan::InternalTopic;
 use eosim_sim::cluster::{ControllerConfig, TopicSpec};
 use eosim_types::config::TopicConfig;
-use eosim_types::{BrokerId, Names, Topic};
+use eosim_types::{BrokerId, LeaderEpoch, Names, Topic};
 
 /// The cluster of `plan`; topics get their numbers in the order of their names.
 pub(super) fn controller_config(plan: &Plan, names: &mut Names) -> ControllerConfig {
@@ -19,7 +19,8 @@ pub(super) fn controller_config(plan: &Plan, names: &mut Names) -> ControllerCon
     let mut topics = vec![transaction_state, offsets];
     for (name, topic) in &cluster.topics {
         let replicas = topic.assignment(brokers).iter().map(|ids| broker_ids(ids)).collect();
-        topics.push(TopicSpec { topic: names.add_topic(name), replicas, config: topic.config() });
+        let (topic, config) = (names.add_topic(name), topic.config());
+        topics.push(TopicSpec { topic, replicas, config, leader_epoch: LeaderEpoch(0) });
     }
     ControllerConfig {
         brokers: (1..=brokers).map(broker_id).collect(),
@@ -38,7 +39,7 @@ fn internal(topic: Topic, plan: &InternalTopic, brokers: u32) -> TopicSpec {
         ..TopicConfig::default()
     };
     let replicas = plan.assignment(brokers).iter().map(|ids| broker_ids(ids)).collect();
-    TopicSpec { topic, replicas, config }
+    TopicSpec { topic, replicas, config, leader_epoch: LeaderEpoch(0) }
 }
 
 /// Makes `broker` the preferred leader of the partition that holds `id`.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use eosim_scenario::InputError;
+use eosim_types::version::{KafkaVersion, TransactionVersion};
 
 /// The largest file that is read, bytes.
 const FILE_MAX: u64 = 256 << 20;
@@ -20,6 +21,9 @@ const FILE_MAX: u64 = 256 << 20;
 pub struct Case {
     /// Unique among the recordings.
     pub name: String,
+    /// Where it was recorded: Kafka's version and the level of `transaction.version`.
+    #[serde(default)]
+    pub recorded_on: RecordedOn,
     /// Topic → number of partitions, or for a cluster its replicas and settings.
     pub topics: BTreeMap<String, TopicLayout>,
     /// Transactional id or group → the broker that coordinates it at the start.
@@ -30,6 +34,39 @@ pub struct Case {
     /// What the cluster held in the end.
     #[serde(rename = "final")]
     pub final_state: Value,
+}
+
+/// The cluster that answered, such as `apache-kafka 4.4.0, 1 broker, transaction.version=2`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct RecordedOn {
+    /// The version of its brokers.
+    pub kafka: KafkaVersion,
+    /// The finalized level of the feature.
+    pub transaction_version: TransactionVersion,
+}
+
+impl Default for RecordedOn {
+    fn default() -> Self {
+        Self { kafka: KafkaVersion::V4_4, transaction_version: TransactionVersion::Tv2 }
+    }
+}
+
+impl TryFrom<String> for RecordedOn {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let parts = || text.split([',', ' ']).filter(|part| !part.is_empty());
+        let kafka = parts().find_map(KafkaVersion::from_name);
+        let level = parts().find_map(|part| part.strip_prefix("transaction.version="));
+        let level = level.and_then(|level| level.parse().ok());
+        let unknown = || format!("recorded on {text}: not one of the versions known here");
+        Ok(Self {
+            kafka: kafka.ok_or_else(unknown)?,
+            transaction_version: level
+                .map_or(TransactionVersion::Tv2, |level| TransactionVersion::from_level(level)),
+        })
+    }
 }
 
 /// How a topic is laid out.

@@ -98,7 +98,8 @@ fn sort_producers(value: &mut Value) {
     }
 }
 
-fn for_each_epoch(value: &mut Value, visit: &mut impl FnMut(&mut i64)) {
+/// Calls `visit` for every coordinator epoch in `value` but -1, none.
+pub(crate) fn for_each_epoch(value: &mut Value, visit: &mut impl FnMut(&mut i64)) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| for_each_epoch(item, visit)),
         Value::Object(map) => {

@@ -1,15 +1,17 @@
 //! The conditions under which recordings were made: which brokers, which settings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use eosim_sim::Latency;
 use eosim_sim::cluster::{ClusterPlan, ClusterShape, ControllerConfig, TopicSpec};
 use eosim_types::config::{BrokerConfig, TopicConfig};
-use eosim_types::version::{KafkaVersion, TransactionVersion};
-use eosim_types::{BrokerId, DefectSet, Duration, GroupId, Names, Topic, TransactionalId};
+use eosim_types::{
+    BrokerId, DefectSet, Duration, GroupId, LeaderEpoch, Names, Topic, TransactionalId,
+};
 
 use super::case::{Case, TopicLayout};
+use super::compare::for_each_epoch;
 use super::fields::Unsupported;
 use super::operation::parse_partition;
 
@@ -43,6 +45,7 @@ pub(crate) fn plan(
     let topics: Result<Vec<_>, _> =
         case.topics.iter().map(|(name, layout)| topic(names.add_topic(name), layout)).collect();
     let mut specs = if several { three_brokers_internal() } else { single_broker_internal() };
+    specs.iter_mut().for_each(|spec| spec.leader_epoch = coordinator_epoch(case));
     specs.extend(topics?);
     let shape = ClusterShape {
         names: Arc::new(if several { placed(names, &case.place) } else { names.clone() }),
@@ -50,10 +53,11 @@ pub(crate) fn plan(
             brokers: (1..=if several { 3 } else { 1 }).map(BrokerId).collect(),
             topics: specs,
             broker_config: BrokerConfig {
+                kafka: case.recorded_on.kafka,
                 transaction_state_election_delay,
                 ..if several { three_brokers_config() } else { single_broker_config() }
             },
-            transaction_version: TransactionVersion::Tv2,
+            transaction_version: case.recorded_on.transaction_version,
         },
     };
     Ok(ClusterPlan {
@@ -73,14 +77,18 @@ fn topic(topic: Topic, layout: &TopicLayout) -> Result<TopicSpec, Unsupported> {
     match layout {
         TopicLayout::Partitions(partitions) => {
             let replicas = vec![vec![BrokerId(1)]; usize::try_from(*partitions).unwrap_or(0)];
-            Ok(TopicSpec { topic, replicas, config: TopicConfig::default() })
+            Ok(new_topic(topic, replicas, TopicConfig::default()))
         }
         TopicLayout::Replicas { partitions, config } => {
             let ids = |replicas: &Vec<i32>| replicas.iter().copied().map(BrokerId).collect();
             let replicas = partitions.iter().map(ids).collect();
-            Ok(TopicSpec { topic, replicas, config: topic_config(config)? })
+            Ok(new_topic(topic, replicas, topic_config(config)?))
         }
     }
+}
+
+fn new_topic(topic: Topic, replicas: Vec<Vec<BrokerId>>, config: TopicConfig) -> TopicSpec {
+    TopicSpec { topic, replicas, config, leader_epoch: LeaderEpoch(0) }
 }
 
 fn topic_config(settings: &BTreeMap<String, String>) -> Result<TopicConfig, Unsupported> {
@@ -96,6 +104,26 @@ fn topic_config(settings: &BTreeMap<String, String>) -> Result<TopicConfig, Unsu
         }
     }
     Ok(config)
+}
+
+/// The epoch with which the coordinators begin. It shows only in a case that writes markers itself,
+/// whose epochs are no ranks: its broker may have been started before, and then the lowest epoch of
+/// its coordinators' own markers is the one with which it came.
+fn coordinator_epoch(case: &Case) -> LeaderEpoch {
+    let by_hand: BTreeSet<i64> =
+        case.steps.iter().filter_map(|step| step.get("coordinator_epoch")?.as_i64()).collect();
+    let mut lowest: Option<i64> = None;
+    let mut visit = |epoch: &mut i64| {
+        if !by_hand.contains(epoch) {
+            lowest = Some(lowest.map_or(*epoch, |known| known.min(*epoch)));
+        }
+    };
+    let answers = case.steps.iter().filter_map(|step| step.get("expect"));
+    for answer in answers.chain([&case.final_state]) {
+        for_each_epoch(&mut answer.clone(), &mut visit);
+    }
+    let known = lowest.filter(|_| !by_hand.is_empty() && !is_several(case));
+    LeaderEpoch(known.and_then(|epoch| i32::try_from(epoch).ok()).unwrap_or(0))
 }
 
 fn single_broker_internal() -> Vec<TopicSpec> {
@@ -115,13 +143,12 @@ fn internal(replicas: &[Vec<BrokerId>], min_insync_replicas: i32) -> Vec<TopicSp
         ..TopicConfig::default()
     };
     [Topic::TRANSACTION_STATE, Topic::CONSUMER_OFFSETS]
-        .map(|topic| TopicSpec { topic, replicas: replicas.to_vec(), config: config.clone() })
+        .map(|topic| new_topic(topic, replicas.to_vec(), config.clone()))
         .to_vec()
 }
 
 fn single_broker_config() -> BrokerConfig {
     BrokerConfig {
-        kafka: KafkaVersion::V4_4,
         abort_timed_out_transactions_interval: Duration::from_millis(500),
         ..BrokerConfig::default()
     }

@@ -5,6 +5,7 @@ mod request;
 pub(crate) use request::fetch;
 
 use eosim_types::message::{InitProducerIdRequest, Request};
+use eosim_types::version::KafkaVersion;
 use eosim_types::{BrokerId, GroupId, Names, Topic, TopicPartition, TransactionalId};
 use serde_json::{Map, Value};
 
@@ -63,6 +64,7 @@ pub(crate) struct Builder<'a> {
     pub(crate) aliases: &'a Aliases,
     pub(crate) step: usize,
     pub(crate) now_ms: i64,
+    pub(crate) kafka: KafkaVersion,
 }
 
 impl Builder<'_> {

@@ -7,6 +7,7 @@ use eosim_types::message::{
     AlterPartitionReassignmentsRequest, DescribeTransactionsRequest, ElectLeadersRequest,
     FindCoordinatorRequest, InitProducerIdRequest, Request, Response,
 };
+use eosim_types::version::KafkaVersion;
 use eosim_types::{
     ActorId, BrokerId, Duration, ErrorCode, Names, ProducerEpoch, ProducerId, TransactionalId,
 };
@@ -60,6 +61,7 @@ pub(crate) struct Player<'a> {
     pub(crate) names: Names,
     pub(crate) recorder: Recorder,
     pub(crate) several_brokers: bool,
+    kafka: KafkaVersion,
     /// The transactional ids and groups of the steps so far.
     pub(crate) seen: BTreeMap<String, Target>,
     aliases: Aliases,
@@ -85,6 +87,7 @@ impl<'a> Player<'a> {
             names,
             recorder: Recorder::new(&plan),
             several_brokers: conditions::is_several(case),
+            kafka: case.recorded_on.kafka,
             seen: BTreeMap::new(),
             aliases: Aliases::default(),
             background: BTreeMap::new(),
@@ -104,6 +107,7 @@ impl<'a> Player<'a> {
             aliases: &self.aliases,
             step: at,
             now_ms: self.recorder.now_ms(),
+            kafka: self.kafka,
         };
         let step = builder.build(step)?;
         let settle = step.settle;

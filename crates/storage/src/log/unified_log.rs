@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use eosim_types::message::ProducerState;
 use eosim_types::observation::RememberedBatch;
 use eosim_types::record::{AbortedTxn, RecordBatch};
-use eosim_types::{Defect, Duration, Env, LeaderEpoch, ProducerId, rule};
+use eosim_types::{Capability, Defect, Duration, Env, LeaderEpoch, ProducerId, rule};
 
 use super::LogSegment;
 use crate::leader_epoch_cache::LeaderEpochFileCache;
@@ -173,7 +173,9 @@ impl UnifiedLog {
     /// Where the LSO stands when the oldest undecided record was deleted: in Kafka since 4.0 at
     /// the base of the batch that holds the log start.
     fn lso_at_log_start(&self, env: &Env<'_>) -> i64 {
-        if !env.on(Defect::UpstreamLeaderLsoBelowLogStart) {
+        let is_batch_base = env.kafka.has(Capability::LsoAtBatchOfLogStart)
+            && env.on(Defect::UpstreamLeaderLsoBelowLogStart);
+        if !is_batch_base {
             return self.log_start_offset;
         }
         let segment = &self.segments[self.segment_of(self.log_start_offset)];

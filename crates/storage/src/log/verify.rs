@@ -6,7 +6,7 @@
 
 use eosim_types::record::RecordBatch;
 use eosim_types::version::TransactionVersion;
-use eosim_types::{Env, ErrorCode, ProducerEpoch, ProducerId, Sequence, rule};
+use eosim_types::{Capability, Env, ErrorCode, ProducerEpoch, ProducerId, Sequence, rule};
 
 use super::{AppendOrigin, UnifiedLog};
 use crate::producer::{BatchMetadata, CompletedTxn, ProducerAppendInfo, VerificationGuard};
@@ -20,6 +20,20 @@ impl UnifiedLog {
         producer_epoch: ProducerEpoch,
     ) -> bool {
         self.producer_state_manager().has_ongoing_transaction(producer_id, producer_epoch)
+    }
+
+    /// Does a batch continue the transaction that is open here, so that nothing must be verified?
+    fn continues_open_transaction(
+        &self,
+        env: &Env<'_>,
+        producer_id: ProducerId,
+        producer_epoch: ProducerEpoch,
+    ) -> bool {
+        if env.kafka.has(Capability::OpenTransactionHasEpoch) {
+            return self.has_ongoing_transaction(producer_id, producer_epoch);
+        }
+        let known = self.producer_state_manager().last_entry(producer_id);
+        known.is_some_and(|entry| entry.current_txn_first_offset.is_some())
     }
 
     /// Begins the verification of a transactional batch (L-VER-3, 2 to 4). The sentinel is
@@ -36,12 +50,13 @@ impl UnifiedLog {
         supports_epoch_bump: bool,
     ) -> Result<VerificationGuard, ErrorCode> {
         rule!(env, "L-VER-3");
-        let manager = self.producer_state_manager();
-        let known = manager.last_entry(producer_id);
-        if known.is_some_and(|entry| producer_epoch < entry.producer_epoch) {
+        let known = self.producer_state_manager().last_entry(producer_id);
+        if known.is_some_and(|entry| producer_epoch < entry.producer_epoch)
+            && env.kafka.has(Capability::LowerEpochIsRefusedEarly)
+        {
             return Err(ErrorCode::InvalidProducerEpoch);
         }
-        if manager.has_ongoing_transaction(producer_id, producer_epoch) {
+        if self.continues_open_transaction(env, producer_id, producer_epoch) {
             return Ok(VerificationGuard::SENTINEL);
         }
         Ok(self.producer_state_manager_mut().maybe_create_verification_state_entry(
@@ -103,11 +118,11 @@ impl UnifiedLog {
             rule!(env, "L-TXN-4");
             return Ok(());
         }
-        let manager = self.producer_state_manager();
-        if manager.has_ongoing_transaction(producer_id, producer_epoch) {
+        if self.continues_open_transaction(env, producer_id, producer_epoch) {
             return Ok(());
         }
         rule!(env, "L-TXN-1");
+        let manager = self.producer_state_manager();
         let known = manager.last_entry(producer_id);
         if known.is_some_and(|entry| producer_epoch < entry.producer_epoch) {
             return Err(ErrorCode::InvalidProducerEpoch);

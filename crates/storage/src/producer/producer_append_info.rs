@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use eosim_types::record::{EndTransactionMarker, RecordBatch, TransactionResult};
 use eosim_types::version::TransactionVersion;
-use eosim_types::{Defect, Env, ErrorCode, ProducerEpoch, ProducerId, Sequence, rule};
+use eosim_types::{Capability, Defect, Env, ErrorCode, ProducerEpoch, ProducerId, Sequence, rule};
 
 use super::{BatchMetadata, CompletedTxn, ProducerStateEntry, VerificationStateEntry};
 use crate::log::AppendOrigin;
@@ -176,6 +176,7 @@ impl ProducerAppendInfo {
         if verification.supports_epoch_bump
             && first_sequence != Sequence::ZERO
             && self.current_is_empty
+            && env.kafka.has(Capability::FirstSequenceOfTransactionIsZero)
         {
             rule!(env, "L-SEQ-1");
             return Err(ErrorCode::OutOfOrderSequenceNumber);
@@ -202,7 +203,7 @@ impl ProducerAppendInfo {
         } else {
             rule!(env, "L-EPO-2");
         }
-        let must_be_zero = env.kafka.first_sequence_must_be_zero() && self.log_never_written;
+        let must_be_zero = env.kafka.has(Capability::FirstSequenceIsZero) && self.log_never_written;
         !must_be_zero || first_sequence == Sequence::ZERO
     }
 
@@ -293,7 +294,8 @@ impl ProducerAppendInfo {
             return true;
         }
         if self.updated.current_txn_first_offset.is_some() {
-            return marker_epoch == ProducerEpoch::MAX;
+            return marker_epoch == ProducerEpoch::MAX
+                && env.kafka.has(Capability::LastEpochCanBeAborted);
         }
         env.on(Defect::UpstreamLeaderMarkerRetryIgnoresResult)
             || self.updated.last_marker_result.is_none_or(|last| last == result)

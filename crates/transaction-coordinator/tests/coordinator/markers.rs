@@ -5,6 +5,7 @@ use eosim_transaction_coordinator::TransactionCoordinator;
 use eosim_types::message::WriteTxnMarkersResponse;
 use eosim_types::record::TransactionLogRecord;
 use eosim_types::record::TransactionState::*;
+use eosim_types::version::KafkaVersion;
 use eosim_types::{CoordinatorEpoch, Duration, ErrorCode, TransactionalId};
 
 use crate::harness::*;
@@ -49,6 +50,17 @@ fn one_request_per_broker_with_a_marker_per_transaction_case_85_c_mrk_2_c_mrk_6_
         .map(String::from)
     );
     assert_eq!(world.markers[1].2.markers.len(), 2, "two markers in one request");
+}
+
+#[test]
+fn markers_carry_their_version_from_4_2_on_c_mrk_2() {
+    for (kafka, version) in [(KafkaVersion::V4_1, 1), (KafkaVersion::V4_2, 2)] {
+        let mut world = World::new();
+        world.kafka = kafka;
+        world.hold_markers = true;
+        world.load(1, &[given(PrepareCommit, 10, 2).parts(&BOTH).record()]);
+        assert_eq!(world.markers[0].2.version, version, "{kafka:?}");
+    }
 }
 
 #[test]

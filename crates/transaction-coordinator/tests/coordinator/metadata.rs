@@ -42,6 +42,27 @@ fn a_clock_that_goes_back_is_tolerated_case_35_c_sm_5() {
     assert_eq!(metadata.transaction_last_update_timestamp, 998);
 }
 
+/// KAFKA-20090: until 4.2 a transaction at epoch 32767 could be neither fenced nor aborted.
+#[test]
+fn the_last_epoch_can_be_fenced_and_aborted_from_4_3_on_c_sm_2_c_sm_6() {
+    let refused = Err(ErrorCode::UnknownServerError);
+    let cases = [(KafkaVersion::V4_2, refused), (KafkaVersion::V4_3, Ok(32767))];
+    for (kafka, expected) in cases {
+        let mut marks = Marks::new();
+        let mut env = Env { kafka, ..env(&mut marks, 0) };
+        let fenced = metadata(Ongoing, 32767, -1).prepare_fence_producer_epoch(&mut env);
+        assert_eq!(fenced.map(|epoch| epoch.0), expected, "{kafka:?}");
+        let aborted = metadata(Ongoing, 32767, -1).prepare_abort_or_commit(
+            &mut env,
+            TransactionResult::Abort,
+            TransactionVersion::Tv2,
+            ProducerId(23424),
+            false,
+        );
+        assert_eq!(aborted.map(|transit| transit.producer_epoch.0), expected, "{kafka:?}");
+    }
+}
+
 #[test]
 fn an_exhausted_epoch_is_not_bumped_case_99_c_sm_3() {
     let mut marks = Marks::new();

@@ -3,6 +3,7 @@
 use eosim_transaction_coordinator::CoordinatorTimer::MarkerSender;
 use eosim_transaction_coordinator::TransactionCoordinator;
 use eosim_types::record::TransactionState::*;
+use eosim_types::version::KafkaVersion;
 use eosim_types::{Defect, Duration, ErrorCode};
 
 use crate::harness::*;
@@ -16,8 +17,15 @@ fn repaired(defect: Defect, given: Given) -> World {
 #[test]
 fn a_leaderless_partition_is_waited_for_or_skipped_c_mrk_5() {
     let defect = Defect::UpstreamCoordinatorMarkerSkippedWithoutLeader;
-    for (as_released, state) in [(true, "CompleteCommit(10,2)"), (false, "PrepareCommit(10,2)")] {
+    let (skipped, waits) = ("CompleteCommit(10,2)", "PrepareCommit(10,2)");
+    let cases = [
+        (KafkaVersion::V4_4, true, skipped),
+        (KafkaVersion::V4_4, false, waits),
+        (KafkaVersion::V4_2, true, waits),
+    ];
+    for (kafka, as_released, state) in cases {
         let mut world = World::with(given(Ongoing, 10, 1));
+        world.kafka = kafka;
         if !as_released {
             world = world.without(defect);
         }
@@ -27,7 +35,7 @@ fn a_leaderless_partition_is_waited_for_or_skipped_c_mrk_5() {
         world.metadata.partitions.get_mut(&TOPIC1_0).expect("it exists").leader = Some(B2);
         world.call(TransactionCoordinator::on_metadata);
         assert_eq!(world.describe(), "CompleteCommit(10,2)");
-        assert_eq!(world.marker_log.len(), usize::from(!as_released));
+        assert_eq!(world.marker_log.len(), usize::from(state == waits));
     }
 }
 

@@ -62,6 +62,10 @@ impl Builder<'_> {
             "describe_producers" => self.describe_producers(fields)?,
             _ => return Err(Unsupported(format!("operation {op}"))),
         };
+        if !self.kafka.knows(&request) {
+            let (name, kafka) = (request.api().name(), self.kafka.name());
+            return Err(Unsupported(format!("{name} of that version on Kafka {kafka}")));
+        }
         let adopts = fields.get("adopt").and_then(Value::as_bool).unwrap_or(false);
         let bind = if adopts { "producer" } else { "as" };
         let bind = fields.get(bind).and_then(Value::as_str);
