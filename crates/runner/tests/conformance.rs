@@ -193,3 +193,59 @@ fn an_unknown_argument_makes_a_case_unsupported() {
         assert_eq!(run_case(&case), unsupported, "{}", case.name);
     }
 }
+
+/// A recorder sent again for 20 s, however long each answer took: here every one takes the broker's
+/// own 100 ms (L-VER-8), and a transaction of 30 s is still open afterwards.
+#[test]
+fn retries_end_after_twenty_seconds() {
+    let init = |alias: &str, id: &str, timeout_ms: i64| {
+        serde_json::json!({ "op": "init_producer_id", "as": alias, "transactional_id": id,
+            "timeout_ms": timeout_ms })
+    };
+    let produce = |alias: &str, id: &str, version: i64| {
+        serde_json::json!({ "op": "produce", "producer": alias, "transactional_id": id,
+            "partition": "a-0", "sequence": 0, "records": 1, "acks": -1, "version": version,
+            "retry": ["CONCURRENT_TRANSACTIONS"] })
+    };
+    let mut last = produce("p", "t", 12);
+    last["expect"] = serde_json::json!({ "error": "CONCURRENT_TRANSACTIONS", "base_offset": -1 });
+    let add = serde_json::json!({ "op": "add_partitions_to_txn", "producer": "q",
+        "transactional_id": "u", "partitions": ["a-0"], "verify_only": false, "version": 3 });
+    let steps = [
+        init("p", "t", 60_000),
+        // A version 2 request wedges its id where the log cannot hold the version (C-REC-2).
+        produce("p", "t", 12),
+        init("q", "u", 30_000),
+        add,
+        last,
+    ];
+    let state = serde_json::json!({ "error": "NONE", "state": "Ongoing", "producer": "P1",
+        "epoch": 0, "timeout_ms": 30_000, "partitions": ["a-0"] });
+    let case = serde_json::json!({ "name": "retries", "topics": { "a": 1 }, "steps": steps,
+        "recorded_on": "apache-kafka 4.4.0, 1 broker, transaction.version=0",
+        "final": { "transactions": { "u": state }, "partitions": {}, "groups": {} } });
+    let case = serde_json::from_value(case).expect("a case");
+    assert_eq!(run_case(&case), Outcome::Equal);
+}
+
+/// Coordinator epochs are plain numbers where a case writes markers itself: its broker may have
+/// been started before (C-PART-6), and then refuses a marker of epoch 0 (L-MRK-4).
+#[test]
+fn coordinators_begin_with_the_epoch_that_was_recorded() {
+    let steps = serde_json::json!([
+        { "op": "init_producer_id", "as": "p", "transactional_id": "t", "timeout_ms": 60_000,
+          "expect": { "error": "NONE", "producer": "P0", "epoch": 0 } },
+        { "op": "produce", "producer": "p", "transactional_id": "t", "partition": "a-0",
+          "sequence": 0, "records": 1, "acks": -1 },
+        { "op": "end_txn", "producer": "p", "transactional_id": "t", "commit": true, "adopt": true },
+        { "op": "write_txn_markers", "producer": "p", "commit": true, "coordinator_epoch": 0,
+          "partitions": ["a-0"], "expect": { "results": { "a-0": "TRANSACTION_COORDINATOR_FENCED" } } },
+        { "op": "describe_producers", "partition": "a-0", "expect": { "error": "NONE", "producers": [
+          { "producer": "P0", "epoch": 1, "last_sequence": -1, "coordinator_epoch": 14,
+            "current_txn_start_offset": -1 }] } },
+    ]);
+    let case = serde_json::json!({ "name": "epochs", "topics": { "a": 1 }, "steps": steps,
+        "final": { "transactions": {}, "partitions": {}, "groups": {} } });
+    let case = serde_json::from_value(case).expect("a case");
+    assert_eq!(run_case(&case), Outcome::Equal);
+}

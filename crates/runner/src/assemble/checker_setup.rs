@@ -5,7 +5,7 @@ use eosim_scenario::Plan;
 use eosim_scenario::plan::Expectation;
 use eosim_sim::cluster::{AdminStep, ClientSpec, ClusterPlan, ProducerSpec, TopicSpec};
 use eosim_types::config::TopicConfig;
-use eosim_types::{ActorId, Duration, Topic, TransactionalId};
+use eosim_types::{ActorId, Capability, Duration, Topic, TransactionalId};
 
 /// Markers of an aborted transaction are written within this time in a healed cluster.
 const MARKER_TIME: Duration = Duration::from_millis(5_000);
@@ -42,7 +42,7 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
         producer_id_expiration: broker.producer_id_expiration,
         transactional_id_expiration: broker.transactional_id_expiration,
         request_timeout: broker.request_timeout,
-        last_epoch_is_persisted: plan.kafka.persist_last_epoch(),
+        last_epoch_is_persisted: plan.kafka.has(Capability::LastEpochIsWritten),
         ..CheckerSetup::default()
     }
 }

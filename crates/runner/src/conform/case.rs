@@ -64,7 +64,7 @@ impl TryFrom<String> for RecordedOn {
         Ok(Self {
             kafka: kafka.ok_or_else(unknown)?,
             transaction_version: level
-                .map_or(TransactionVersion::Tv2, |level| TransactionVersion::from_level(level)),
+                .map_or(TransactionVersion::Tv2, TransactionVersion::from_level),
         })
     }
 }

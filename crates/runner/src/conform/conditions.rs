@@ -108,20 +108,21 @@ fn topic_config(settings: &BTreeMap<String, String>) -> Result<TopicConfig, Unsu
 
 /// The epoch with which the coordinators begin. It shows only in a case that writes markers itself,
 /// whose epochs are no ranks: its broker may have been started before, and then the lowest epoch of
-/// its coordinators' own markers is the one with which it came.
+/// its coordinators' own markers, as long as it is not restarted, is the one with which it came.
 fn coordinator_epoch(case: &Case) -> LeaderEpoch {
     let by_hand: BTreeSet<i64> =
         case.steps.iter().filter_map(|step| step.get("coordinator_epoch")?.as_i64()).collect();
-    let mut lowest: Option<i64> = None;
-    let mut visit = |epoch: &mut i64| {
-        if !by_hand.contains(epoch) {
-            lowest = Some(lowest.map_or(*epoch, |known| known.min(*epoch)));
-        }
-    };
-    let answers = case.steps.iter().filter_map(|step| step.get("expect"));
-    for answer in answers.chain([&case.final_state]) {
-        for_each_epoch(&mut answer.clone(), &mut visit);
+    let first_life = || case.steps.iter().take_while(|step| step["op"] != "restart_broker");
+    let ends_in_first_life = first_life().count() == case.steps.len();
+    let answers = first_life().filter_map(|step| step.get("expect"));
+    let answers = answers.chain(ends_in_first_life.then_some(&case.final_state));
+    let mut own = BTreeSet::new();
+    for answer in answers {
+        for_each_epoch(&mut answer.clone(), &mut |epoch| {
+            own.insert(*epoch);
+        });
     }
+    let lowest = own.difference(&by_hand).next().copied();
     let known = lowest.filter(|_| !by_hand.is_empty() && !is_several(case));
     LeaderEpoch(known.and_then(|epoch| i32::try_from(epoch).ok()).unwrap_or(0))
 }

@@ -29,8 +29,8 @@ const ALWAYS_RETRIED: [&str; 3] =
     ["COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"];
 /// How long the recorder slept before it sent again.
 const RETRY_EVERY: Duration = Duration::from_millis(20);
-/// How often it did so at most: for 20 s.
-const RETRIES_MAX: u32 = 1_000;
+/// For how long it did so at most.
+const RETRIES_MAX: Duration = Duration::from_millis(20_000);
 /// How often a transaction is described while a state is awaited.
 const AWAIT_EVERY: Duration = Duration::from_millis(100);
 /// How long a state is awaited: 60 s.
@@ -228,18 +228,18 @@ impl<'a> Player<'a> {
         retry: &[&str],
         once: bool,
     ) -> Result<Fate, NoLeader> {
-        let mut last = Err(NoLeader);
-        for _ in 0..RETRIES_MAX {
-            last = self.call_once(target, request);
+        let give_up_at = self.recorder.now() + RETRIES_MAX;
+        loop {
+            let last = self.call_once(target, request);
             let answer = self.rendered(request, &last);
             let again =
                 |error: &&str| retry.contains(error) || !once && ALWAYS_RETRIED.contains(error);
-            if !answer::errors(&answer).iter().any(again) {
-                break;
+            let is_final = !answer::errors(&answer).iter().any(again);
+            if is_final || self.recorder.now() >= give_up_at {
+                return last;
             }
             self.recorder.sleep(RETRY_EVERY);
         }
-        last
     }
 
     fn call_once(&mut self, target: Target, request: &Request) -> Result<Fate, NoLeader> {

@@ -7,7 +7,7 @@ use eosim_actor::{Correlation, CrashKind, Effect, Event, Lane, Quiet};
 use eosim_sim::cluster::{ClusterActor, ClusterPlan, ClusterWorld, Populated};
 use eosim_sim::{Command, Limits, NoFaults, Stop};
 use eosim_types::message::{Message, Request, Response};
-use eosim_types::{ActorId, Duration};
+use eosim_types::{ActorId, Duration, Instant};
 
 use super::operator::Process;
 
@@ -38,6 +38,11 @@ impl Recorder {
         let mut recorder = Self { world, id, correlation: 0, fates, paused };
         recorder.settle();
         recorder
+    }
+
+    /// Virtual time.
+    pub(crate) fn now(&self) -> Instant {
+        self.world.now()
     }
 
     /// Virtual time, ms.
