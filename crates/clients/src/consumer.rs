@@ -17,14 +17,14 @@ use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
 use eosim_types::message::{
     ApiKey, IsolationLevel, ListOffsetsTimestamp, MetadataRequest, Response,
 };
-use eosim_types::{BrokerId, Instant, TopicPartition, Value, rule};
+use eosim_types::{BrokerId, ErrorCode, Instant, TopicPartition, Value, rule};
 
 use crate::api_versions::ApiVersions;
 use crate::exception::{Exception, ExceptionClass};
 use crate::metadata::Metadata;
 use crate::network_client::{Answer, ClientOut, Completed, NetworkClient};
-use calls::Waiting;
 pub use calls::{ConsumerCall, Returned};
+use calls::{Listing, Waiting};
 use committed::CommittedOffsets;
 use completed_fetch::Buffered;
 use offset_fetcher::ListedFor;
@@ -37,8 +37,8 @@ enum InFlight {
     Fetch(BrokerId, Vec<(TopicPartition, i64)>),
     ListOffsets(TopicPartition, ListedFor),
     FindCoordinator,
-    OffsetFetch,
-    OffsetCommit,
+    OffsetFetch(u32),
+    OffsetCommit(u32),
 }
 
 /// One assigned partition (`TopicPartitionState`).
@@ -143,12 +143,11 @@ pub struct Consumer {
     api_versions: ApiVersions,
     offsets: CommittedOffsets,
     waiting: Option<Waiting>,
-    /// The answer to `endOffsets()` or `beginningOffsets()`.
-    listed: Option<i64>,
-    /// What a ListOffsets has to throw.
+    listing: Listing,
+    /// How many ListOffsets calls have sent.
+    lists: u32,
+    /// What the look-up of a position or of a lag has to throw.
     list_error: Option<Exception>,
-    is_listing: bool,
-    retry_list_at: Instant,
     is_asking_for_lag: bool,
     outcomes: VecDeque<ConsumerOutcome>,
     completed: Vec<Completed<InFlight>>,
@@ -172,10 +171,9 @@ impl Consumer {
             api_versions: ApiVersions::default(),
             offsets: CommittedOffsets::default(),
             waiting: None,
-            listed: None,
+            listing: Listing::default(),
+            lists: 0,
             list_error: None,
-            is_listing: false,
-            retry_list_at: Instant::START,
             is_asking_for_lag: false,
             outcomes: VecDeque::new(),
             completed: Vec::new(),
@@ -204,7 +202,7 @@ impl Consumer {
 
     /// A node closed a connection on which nothing was unanswered.
     pub fn disconnected(&mut self, broker: BrokerId) {
-        self.client.closed_idle(broker);
+        self.client.broken(broker);
         self.metadata.request_update();
     }
 
@@ -238,21 +236,25 @@ impl Consumer {
         }
     }
 
-    /// `updateFetchPositions`: committed offsets, then the reset policy, then look-ups.
+    /// `updateFetchPositions`: committed offsets, then the reset policy, then look-ups; `false`
+    /// while committed offsets are awaited.
     fn update_fetch_positions(
         &mut self,
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
-    ) -> Result<(), Exception> {
+    ) -> Result<bool, Exception> {
+        if self.assigned.iter().all(|assigned| assigned.position.is_some()) {
+            return Ok(true);
+        }
+        if self.config.group.is_some() && !self.init_with_committed_offsets(cx, out)? {
+            return Ok(false);
+        }
+        self.reset_initializing_positions(cx)?;
         if let Some(error) = self.list_error.take() {
             return Err(error);
         }
-        if self.config.group.is_some() {
-            self.init_with_committed_offsets(cx, out)?;
-        }
-        self.reset_initializing_positions(cx)?;
         self.reset_positions_if_needed(cx, out);
-        Ok(())
+        Ok(true)
     }
 
     /// K-OFF-4: the reset policy for partitions that nothing else gives a position.
@@ -293,7 +295,7 @@ impl Consumer {
         let waits = self.assigned.iter().map(|assigned| assigned.retry_at);
         let waits = waits.chain([self.client.next_timeout(), self.client.next_usable(now)]);
         let waits = waits.chain(self.metadata.next_update());
-        let waits = waits.chain([self.offsets.retry_at(), self.retry_list_at]);
+        let waits = waits.chain([self.offsets.retry_at(), self.listing.retry_at]);
         let waits = waits.chain(self.waiting.as_ref().map(Waiting::deadline));
         waits.filter(|at| *at > now).min().unwrap_or(Instant::FAR)
     }
@@ -319,20 +321,17 @@ impl Consumer {
     /// The bound that the last answer told, by isolation level, less the position (K-OFF-3).
     #[must_use]
     pub fn current_lag(&self, partition: TopicPartition) -> Option<i64> {
+        Some(self.bound(partition)? - self.position(partition)?)
+    }
+
+    /// The high watermark or last stable offset, by isolation level, that the brokers told last.
+    fn bound(&self, partition: TopicPartition) -> Option<i64> {
         let assigned = self.assigned.iter().find(|a| a.partition == partition)?;
         let bound = match self.config.isolation_level {
             IsolationLevel::ReadUncommitted => assigned.high_watermark,
             IsolationLevel::ReadCommitted => assigned.last_stable_offset,
         };
-        (bound >= 0).then_some(bound - assigned.position?)
-    }
-
-    /// Moves the position of `partition` (`seek`); what is buffered for it becomes stale.
-    pub fn seek(&mut self, partition: TopicPartition, offset: i64) {
-        if let Some(assigned) = self.assigned_mut(partition) {
-            assigned.set_position(offset);
-        }
-        self.completed_fetches.retain(|fetch| fetch.partition() != partition);
+        Some(bound).filter(|bound| *bound >= 0)
     }
 
     fn assigned_mut(&mut self, partition: TopicPartition) -> Option<&mut Assigned> {
@@ -356,8 +355,10 @@ impl Consumer {
                 self.offset_listed(partition, purpose, &answer, cx);
             }
             (InFlight::FindCoordinator, answer) => self.found_coordinator(&answer, cx),
-            (InFlight::OffsetFetch, answer) => self.fetched_committed(&answer, cx),
-            (InFlight::OffsetCommit, answer) => self.committed(&answer, cx),
+            (InFlight::OffsetFetch(number), answer) => {
+                self.fetched_committed(number, &answer, cx);
+            }
+            (InFlight::OffsetCommit(number), answer) => self.committed(number, &answer, cx),
         }
     }
 
@@ -378,6 +379,17 @@ impl Consumer {
         }
     }
 
+    /// K-POS-1; an error counts wherever the position is, unless it is about the position.
+    fn is_current(&self, buffered: &Buffered) -> bool {
+        let position = self.position(buffered.partition());
+        match buffered {
+            Buffered::Failed { exception, .. } if !exception.is(ErrorCode::OffsetOutOfRange) => {
+                position.is_some()
+            }
+            _ => position == Some(buffered.next_fetch_offset()),
+        }
+    }
+
     /// Moves the positions over what is buffered, up to `max.poll.records` records
     /// (`FetchCollector#collectFetch`).
     ///
@@ -394,14 +406,18 @@ impl Consumer {
         while room > 0
             && let Some(buffered) = self.completed_fetches.pop_front()
         {
-            if self.position(buffered.partition()) != Some(buffered.next_fetch_offset()) {
+            if !self.is_current(&buffered) {
                 rule!(cx.env, "K-POS-1");
                 continue;
             }
             let mut fetch = match buffered {
                 Buffered::Failed { exception, .. } if polled.is_empty() => return Err(exception),
-                Buffered::Failed { .. } => {
+                Buffered::Failed { ref exception, .. } => {
+                    let exception = exception.clone();
                     self.completed_fetches.push_front(buffered);
+                    if exception.class == ExceptionClass::IllegalState {
+                        return Err(exception); // K-POS-5: no KafkaException, so nothing holds it
+                    }
                     break;
                 }
                 Buffered::Fetch(fetch) => fetch,

@@ -45,6 +45,15 @@ const IRREGULAR_NAMES: &[(ErrorCode, &str)] = &[
     (ErrorCode::InvalidProducerIdMapping, "InvalidPidMappingException"),
     (ErrorCode::InvalidTransactionTimeout, "InvalidTxnTimeoutException"),
     (ErrorCode::KafkaStorageError, "KafkaStorageException"),
+    (ErrorCode::StaleControllerEpoch, "ControllerMovedException"),
+    (ErrorCode::TopicAlreadyExists, "TopicExistsException"),
+    (ErrorCode::InvalidConfig, "InvalidConfigurationException"),
+    (ErrorCode::NonEmptyGroup, "GroupNotEmptyException"),
+    (ErrorCode::SaslAuthenticationFailed, "SaslAuthenticationException"),
+    (ErrorCode::DelegationTokenAuthDisabled, "DelegationTokenDisabledException"),
+    (ErrorCode::DelegationTokenRequestNotAllowed, "UnsupportedByAuthenticationException"),
+    (ErrorCode::PrincipalDeserializationFailure, "PrincipalDeserializationException"),
+    (ErrorCode::InvalidRegularExpression, "InvalidRegularExpression"),
 ];
 
 /// The class that stands for `error`: its code in camel case, without the word "failed" of the

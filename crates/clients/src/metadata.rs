@@ -121,19 +121,38 @@ impl Metadata {
 }
 
 /// P-ACC-3, P-MOD-3: the partitions of users' topics as a Java hash map of the least size that
-/// holds them yields them, with the topic's number in place of the hash of its name.
+/// holds them yields them.
 fn hash_map_order(image: &MetadataImage) -> Vec<TopicPartition> {
     let users = image.partitions.keys().copied().filter(|tp| !tp.topic.is_internal());
     let mut partitions: Vec<_> = users.collect();
-    let count = partitions.len();
-    let size = count.next_power_of_two();
-    let size = if count * 4 > size * 3 { size * 2 } else { size };
-    let mask = i32::try_from(size).unwrap_or(i32::MAX) - 1;
-    partitions.sort_by_key(|tp| {
-        let topic = i32::from(tp.topic.0 - Topic::FIRST_USER.0);
-        tp.partition.wrapping_add(31).wrapping_mul(31).wrapping_add(topic) & mask
-    });
+    let table = table_size(partitions.len(), partitions.len());
+    partitions.sort_by_key(|tp| java_hash(*tp) & (table - 1));
     partitions
+}
+
+/// P-MOD-3: the entries of an answer as a Java hash map that was made empty yields them.
+pub(crate) fn in_hash_map_order<T: Clone>(
+    entries: &[(TopicPartition, T)],
+) -> Vec<(TopicPartition, T)> {
+    const DEFAULT_INITIAL_CAPACITY: usize = 16;
+    let mut entries = entries.to_vec();
+    let table = table_size(entries.len(), DEFAULT_INITIAL_CAPACITY);
+    entries.sort_by_key(|(tp, _)| java_hash(*tp) & (table - 1));
+    entries
+}
+
+/// The buckets of a `HashMap` of at least `initial` with `count` entries, three quarters full at
+/// most.
+fn table_size(count: usize, initial: usize) -> i32 {
+    let size = initial.max(count).next_power_of_two();
+    let size = if count * 4 > size * 3 { size * 2 } else { size };
+    i32::try_from(size).expect("a table of fewer than 2^31 buckets")
+}
+
+/// `TopicPartition#hashCode` for topics that are called `t`, `u` and so on.
+fn java_hash(tp: TopicPartition) -> i32 {
+    let topic = i32::from(b't') + i32::from(tp.topic.0) - i32::from(Topic::FIRST_USER.0);
+    tp.partition.wrapping_add(31).wrapping_mul(31).wrapping_add(topic)
 }
 
 #[cfg(test)]
@@ -151,7 +170,7 @@ mod tests {
             leader_epoch: LeaderEpoch(0),
             partition_epoch: 0,
         };
-        for (count, expected) in [(1, &[0][..]), (3, &[1, 0, 2]), (5, &[1, 0, 4, 3, 2])] {
+        for (count, expected) in [(1, &[0][..]), (3, &[1, 0, 2]), (5, &[4, 3, 2, 1, 0])] {
             let all = (0..count).map(|n| TopicPartition::new(Topic::FIRST_USER, n));
             let image = MetadataImage {
                 partitions: all.map(|tp| (tp, partition.clone())).collect(),

@@ -2,7 +2,8 @@
 //!
 //! Invariants: answers of one connection are handed over in the order of the requests, at most one
 //! per poll (P-SND-14); a request ends exactly once, by its answer, with its connection, or by
-//! time-out.
+//! time-out. A connection that broke is up until a poll has noticed; what is sent over it till then
+//! reaches nobody (P-SND-13).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -56,16 +57,21 @@ struct Connection<R> {
     is_connected: bool,
 }
 
+/// What the network brought and no poll has looked at.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Arrival {
+    Answer(Correlation, Response),
+    /// The connection to a node broke.
+    Broken(BrokerId),
+}
+
 /// All connections of one client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct NetworkClient<R> {
     connections: Vec<Connection<R>>,
     next_correlation: u32,
     next_node: usize,
-    /// What the network brought and no poll has looked at; `None` is a broken connection.
-    arrivals: VecDeque<(Correlation, Option<Response>)>,
-    /// Connections that broke while nothing was unanswered on them.
-    closed_idle: Vec<BrokerId>,
+    arrivals: VecDeque<Arrival>,
     request_timeout: Duration,
     reconnect_backoff: Duration,
 }
@@ -88,7 +94,6 @@ impl<R> NetworkClient<R> {
             next_correlation: 0,
             next_node: 0,
             arrivals: VecDeque::new(),
-            closed_idle: Vec::new(),
             request_timeout,
             reconnect_backoff,
         }
@@ -98,9 +103,9 @@ impl<R> NetworkClient<R> {
         self.connections.iter().find(|c| c.broker == broker)
     }
 
-    fn connection_mut(&mut self, broker: BrokerId) -> &mut Connection<R> {
+    fn place_of(&mut self, broker: BrokerId) -> usize {
         let known = self.connections.iter().position(|c| c.broker == broker);
-        let index = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             let in_flight = VecDeque::new();
             self.connections.push(Connection {
                 broker,
@@ -109,8 +114,7 @@ impl<R> NetworkClient<R> {
                 is_connected: false,
             });
             self.connections.len() - 1
-        });
-        &mut self.connections[index]
+        })
     }
 
     /// Sends `message`; the caller has looked whether the node is ready.
@@ -122,12 +126,41 @@ impl<R> NetworkClient<R> {
         now: Instant,
         out: &mut ClientOut,
     ) -> Correlation {
+        let correlation = self.next_correlation();
+        self.put_on_wire(broker, correlation, message, out);
+        let entry = InFlightRequest { correlation, sent_at: now, request };
+        let node = self.place_of(broker);
+        self.connections[node].in_flight.push_back(entry);
+        correlation
+    }
+
+    /// Sends `message`, to which there is no answer (Produce with `acks=0`).
+    pub(crate) fn send_unanswered(
+        &mut self,
+        broker: BrokerId,
+        message: Request,
+        out: &mut ClientOut,
+    ) {
+        let correlation = self.next_correlation();
+        self.put_on_wire(broker, correlation, message, out);
+    }
+
+    fn next_correlation(&mut self) -> Correlation {
         let correlation = Correlation(self.next_correlation);
         self.next_correlation = self.next_correlation.wrapping_add(1);
-        out.send(ActorId::of_broker(broker), LANE, correlation, Message::Request(message));
-        let entry = InFlightRequest { correlation, sent_at: now, request };
-        self.connection_mut(broker).in_flight.push_back(entry);
         correlation
+    }
+
+    fn put_on_wire(
+        &self,
+        broker: BrokerId,
+        correlation: Correlation,
+        message: Request,
+        out: &mut ClientOut,
+    ) {
+        if !self.arrivals.contains(&Arrival::Broken(broker)) {
+            out.send(ActorId::of_broker(broker), LANE, correlation, Message::Request(message));
+        }
     }
 
     /// Closes every connection with a request on it; those requests end without a word.
@@ -189,54 +222,56 @@ impl<R> NetworkClient<R> {
 
     /// The network brought something: an answer, or `None` for a broken connection.
     pub(crate) fn arrived(&mut self, correlation: Correlation, response: Option<Response>) {
-        let known = |c: &Connection<R>| c.in_flight.iter().any(|r| r.correlation == correlation);
-        if self.connections.iter().any(known) {
-            self.arrivals.push_back((correlation, response));
+        let Some(node) = self.holder(correlation) else { return };
+        match response {
+            Some(response) => self.arrivals.push_back(Arrival::Answer(correlation, response)),
+            None => self.broken(self.connections[node].broker),
         }
     }
 
-    /// A node closed a connection on which nothing is unanswered.
-    pub(crate) fn closed_idle(&mut self, broker: BrokerId) {
-        self.closed_idle.push(broker);
+    /// The connection to `broker` broke, whether anything is unanswered on it or not.
+    pub(crate) fn broken(&mut self, broker: BrokerId) {
+        if !self.arrivals.contains(&Arrival::Broken(broker)) {
+            self.arrivals.push_back(Arrival::Broken(broker));
+        }
+    }
+
+    /// The connection over which the request went.
+    fn holder(&self, correlation: Correlation) -> Option<usize> {
+        let holds = |c: &Connection<R>| c.in_flight.iter().any(|r| r.correlation == correlation);
+        self.connections.iter().position(holds)
     }
 
     /// Is there something that no poll has looked at?
     pub(crate) fn has_arrivals(&self) -> bool {
-        !self.arrivals.is_empty() || !self.closed_idle.is_empty()
+        !self.arrivals.is_empty()
     }
 
     /// Ends a poll: appends to `done` what arrived, at most one answer per connection (P-SND-14),
     /// and what timed out (P-SND-8).
     pub(crate) fn poll(&mut self, now: Instant, done: &mut Vec<Completed<R>>, out: &mut ClientOut) {
-        for broker in core::mem::take(&mut self.closed_idle) {
-            let connection = self.connection_mut(broker);
-            connection.broken_at = Some(now);
-            connection.is_connected = false;
-        }
         self.take_arrivals(now, done);
         self.close_timed_out(now, done, out);
     }
 
     fn take_arrivals(&mut self, now: Instant, done: &mut Vec<Completed<R>>) {
         let mut seen = 0u64;
-        let mut index = 0;
-        while index < self.arrivals.len() {
-            let correlation = self.arrivals[index].0;
-            let holder =
-                |c: &Connection<R>| c.in_flight.iter().any(|r| r.correlation == correlation);
-            let Some(node) = self.connections.iter().position(holder) else {
-                self.arrivals.remove(index);
-                continue;
+        for arrival in core::mem::take(&mut self.arrivals) {
+            let node = match &arrival {
+                Arrival::Answer(correlation, _) => self.holder(*correlation),
+                Arrival::Broken(broker) => Some(self.place_of(*broker)),
             };
+            let Some(node) = node else { continue };
             if seen & (1 << (node % 64)) != 0 {
-                index += 1;
+                self.arrivals.push_back(arrival);
                 continue;
             }
             seen |= 1 << (node % 64);
-            let arrival = self.arrivals.remove(index);
-            match arrival.and_then(|(_, response)| response) {
-                Some(response) => self.answered(node, correlation, response, done),
-                None => self.end_all(node, &Answer::Disconnected, now, done),
+            match arrival {
+                Arrival::Answer(correlation, response) => {
+                    self.answered(node, correlation, response, done);
+                }
+                Arrival::Broken(_) => self.end_all(node, &Answer::Disconnected, now, done),
             }
         }
     }
@@ -272,7 +307,9 @@ impl<R> NetworkClient<R> {
         for node in 0..self.connections.len() {
             let oldest = self.connections[node].in_flight.front();
             if oldest.is_some_and(|r| now.since(r.sent_at) >= self.request_timeout) {
-                out.close(ActorId::of_broker(self.connections[node].broker), LANE);
+                let broker = self.connections[node].broker;
+                out.close(ActorId::of_broker(broker), LANE);
+                self.arrivals.retain(|arrival| *arrival != Arrival::Broken(broker));
                 self.end_all(node, &Answer::TimedOut, now, done);
             }
         }

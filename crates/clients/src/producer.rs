@@ -174,6 +174,12 @@ impl Producer {
         }
     }
 
+    /// The name that the next call will have.
+    #[must_use]
+    pub const fn next_call(&self) -> CallId {
+        CallId(self.next_call)
+    }
+
     /// The network brought an answer, or `None` for a broken connection.
     pub fn arrived(&mut self, correlation: Correlation, response: Option<Response>) {
         self.sender.client.arrived(correlation, response);
@@ -181,7 +187,7 @@ impl Producer {
 
     /// `broker` closed a connection on which nothing was unanswered.
     pub fn disconnected(&mut self, broker: BrokerId) {
-        self.sender.client.closed_idle(broker);
+        self.sender.client.broken(broker);
         self.sender.metadata.request_update();
     }
 

@@ -275,7 +275,7 @@ fn a_corrupt_batch_is_thrown_until_a_seek_k_filt_1() {
         assert_eq!(thrown.map_err(|e| e.class.name()), Err("KafkaException".to_string()));
         assert!(reader.exchange(None).is_none(), "the partition is not fetched");
     }
-    reader.consumer.seek(t(0), 4);
+    reader.consumer.seek(t(0), 4).expect("assigned");
     assert!(matches!(reader.exchange(None), Some(Request::Fetch(_))));
 }
 
@@ -331,7 +331,7 @@ fn w_75_an_answer_for_another_position_is_dropped_k_pos_1() {
     let mut reader = Reader::new(ReadCommitted, 500);
     let fetch = reader.start_at(0);
     assert!(matches!(fetch, Some(Request::Fetch(_))));
-    reader.consumer.seek(t(0), 1);
+    reader.consumer.seek(t(0), 1).expect("assigned");
     let refused =
         FetchPartitionResponse { error: ErrorCode::OffsetOutOfRange, ..answer(vec![], &[]) };
     reader.fetched(refused);

@@ -324,6 +324,7 @@ fn a_refused_record_is_sent_later_only_as_released_p_api_6() {
         assert_eq!(h.thrown(refused).class, ExceptionClass::IllegalState);
         h.call(Call::BeginTransaction);
         h.send(0);
+        h.call(Call::CommitTransaction);
         assert_eq!(h.on_wire(), [batch]);
     }
 }

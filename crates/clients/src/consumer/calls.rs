@@ -4,16 +4,17 @@
 //! them; what is on the wire when a call returns stays there, and a later call uses its answer
 //! (K-POS-7).
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use eosim_actor::Cx;
 use eosim_types::message::{CommittableOffset, ListOffsetsTimestamp};
-use eosim_types::{Duration, Instant, TopicPartition, rule};
+use eosim_types::{Duration, ErrorCode, Instant, TopicPartition, rule};
 
 use super::committed::Commit;
 use super::offset_fetcher::ListedFor;
 use super::{Consumer, PolledPartition};
-use crate::exception::Exception;
+use crate::exception::{Exception, ExceptionClass};
 use crate::network_client::ClientOut;
 
 /// A call that may wait.
@@ -97,7 +98,7 @@ impl Consumer {
             | ConsumerCall::CommitSync { timeout, .. } => *timeout,
             _ => self.config.default_api_timeout,
         };
-        self.listed = None;
+        self.listing = Listing::default();
         self.offsets.begin_call();
         self.waiting = Some(Waiting { call, deadline: now + timeout });
     }
@@ -107,11 +108,15 @@ impl Consumer {
     pub fn turn(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> Progress {
         self.take_arrivals(cx, out);
         let Waiting { call, deadline } = self.waiting.take()?;
-        let progress = self.progress(&call, cx, out);
+        let is_last = cx.now() >= deadline;
+        let progress = match self.refusal(&call) {
+            Some(thrown) => Some(Err(thrown)),
+            None => self.progress(&call, is_last, cx, out),
+        };
         if progress.is_some() {
             return progress;
         }
-        if cx.now() >= deadline {
+        if is_last {
             return Some(match call {
                 ConsumerCall::Poll { .. } => Ok(Returned::Polled(Vec::new())),
                 _ => Err(Exception::timeout()),
@@ -121,9 +126,36 @@ impl Consumer {
         None
     }
 
-    fn progress(&mut self, call: &ConsumerCall, cx: &mut Cx<'_>, out: &mut ClientOut) -> Progress {
+    /// What `call` throws in this state whatever the brokers say.
+    fn refusal(&self, call: &ConsumerCall) -> Option<Exception> {
+        match call {
+            ConsumerCall::Poll { .. } if self.assigned.is_empty() => {
+                Some(Exception::illegal_state())
+            }
+            ConsumerCall::Position { partition } => self.check_assigned(*partition).err(),
+            ConsumerCall::Committed { .. } | ConsumerCall::CommitSync { .. }
+                if self.config.group.is_none() =>
+            {
+                Some(Exception::of(ErrorCode::InvalidGroupId))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn check_assigned(&self, partition: TopicPartition) -> Result<(), Exception> {
+        let known = self.assigned.iter().any(|assigned| assigned.partition == partition);
+        if known { Ok(()) } else { Err(Exception::illegal_state()) }
+    }
+
+    fn progress(
+        &mut self,
+        call: &ConsumerCall,
+        is_last: bool,
+        cx: &mut Cx<'_>,
+        out: &mut ClientOut,
+    ) -> Progress {
         let progress = match call {
-            ConsumerCall::Poll { .. } => self.poll_once(cx, out),
+            ConsumerCall::Poll { .. } => self.poll_once(is_last, cx, out),
             ConsumerCall::Position { partition } => self.find_position(*partition, cx, out),
             ConsumerCall::Committed { partition, .. } => self.find_committed(*partition, cx, out),
             ConsumerCall::CommitSync { offsets, .. } => self.commit(offsets, cx, out),
@@ -139,10 +171,12 @@ impl Consumer {
     }
 
     /// `updateFetchPositions`, `pollForFetches`: what is fetched next goes out before anything is
-    /// returned.
-    fn poll_once(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> Progress {
-        if let Err(thrown) = self.update_fetch_positions(cx, out) {
-            return Some(Err(thrown));
+    /// returned. While committed offsets are awaited nothing is fetched, unless the time is over.
+    fn poll_once(&mut self, is_last: bool, cx: &mut Cx<'_>, out: &mut ClientOut) -> Progress {
+        match self.update_fetch_positions(cx, out) {
+            Err(thrown) => return Some(Err(thrown)),
+            Ok(false) if !is_last => return None,
+            Ok(_) => {}
         }
         let mut polled = Vec::new();
         if let Err(thrown) = self.poll(cx, &mut polled) {
@@ -170,13 +204,10 @@ impl Consumer {
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
     ) -> Progress {
-        match self.offsets.take_fetched(partition) {
-            Some(result) => Some(result.map(Returned::Committed)),
-            None => {
-                self.send_offset_fetch(&[partition], cx, out);
-                None
-            }
-        }
+        let committed = self.committed_offsets(&[partition], cx, out);
+        let of = |committed: BTreeMap<_, Option<i64>>| committed.get(&partition).copied();
+        let returned = committed.map(|known| known.map(|known| of(known).flatten()));
+        returned.map(|known| known.map(Returned::Committed)).transpose()
     }
 
     fn commit(
@@ -187,11 +218,8 @@ impl Consumer {
     ) -> Progress {
         match self.offsets.take_commit() {
             Commit::Ended(result) => Some(result.map(|()| Returned::Nothing)),
-            Commit::OnTheWire => None,
-            Commit::Due => {
-                self.send_offset_commit(offsets, cx, out);
-                None
-            }
+            Commit::OnTheWire(_) => None,
+            Commit::Due => self.send_offset_commit(offsets, cx, out).err().map(Err),
         }
     }
 
@@ -202,30 +230,33 @@ impl Consumer {
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
     ) -> Progress {
-        if let Some(error) = self.list_error.take() {
-            return Some(Err(error));
+        if let Some(listed) = self.listing.listed.take() {
+            return Some(listed.map(Returned::Offset));
         }
-        if let Some(offset) = self.listed.take() {
-            return Some(Ok(Returned::Offset(offset)));
-        }
-        if !self.is_listing && self.retry_list_at <= cx.now() {
-            self.is_listing = self.send_list(partition, timestamp, ListedFor::Call, cx, out);
+        if self.listing.on_the_wire.is_none() && self.listing.retry_at <= cx.now() {
+            self.lists += 1;
+            let purpose = ListedFor::Call(self.lists);
+            let sent = self.send_list(partition, timestamp, purpose, cx, out);
+            self.listing.on_the_wire = sent.then_some(self.lists);
         }
         None
     }
 
     /// `currentLag()` (K-OFF-3): if the end is unknown it is asked for, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// `IllegalStateException` if the partition is not assigned.
     pub fn lag(
         &mut self,
         partition: TopicPartition,
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
-    ) -> Option<i64> {
+    ) -> Result<Option<i64>, Exception> {
         rule!(cx.env, "K-OFF-3");
-        let known = self.current_lag(partition);
+        self.check_assigned(partition)?;
         let leader = self.metadata.leader(partition);
-        if known.is_none()
-            && self.position(partition).is_some()
+        if self.bound(partition).is_none()
             && let Some((node, _)) = leader
             && self.client.is_connected(node)
             && !self.is_asking_for_lag
@@ -233,14 +264,47 @@ impl Consumer {
             let latest = ListOffsetsTimestamp::Latest;
             self.is_asking_for_lag = self.send_list(partition, latest, ListedFor::Lag, cx, out);
         }
-        known
+        Ok(self.current_lag(partition))
     }
 
     /// `seekToEnd()`: the position is looked up when it is needed.
-    pub fn seek_to_end(&mut self, partition: TopicPartition) {
+    ///
+    /// # Errors
+    ///
+    /// `IllegalStateException` if the partition is not assigned.
+    pub fn seek_to_end(&mut self, partition: TopicPartition) -> Result<(), Exception> {
+        self.check_assigned(partition)?;
         self.completed_fetches.retain(|fetch| fetch.partition() != partition);
         if let Some(assigned) = self.assigned_mut(partition) {
             assigned.await_reset(ListOffsetsTimestamp::Latest);
         }
+        Ok(())
     }
+
+    /// Moves the position of `partition` (`seek`); what is buffered for it becomes stale.
+    ///
+    /// # Errors
+    ///
+    /// `IllegalArgumentException` for a negative offset, `IllegalStateException` if the partition
+    /// is not assigned.
+    pub fn seek(&mut self, partition: TopicPartition, offset: i64) -> Result<(), Exception> {
+        if offset < 0 {
+            return Err(Exception::new(ExceptionClass::IllegalArgument));
+        }
+        self.check_assigned(partition)?;
+        if let Some(assigned) = self.assigned_mut(partition) {
+            assigned.set_position(offset);
+        }
+        self.completed_fetches.retain(|fetch| fetch.partition() != partition);
+        Ok(())
+    }
+}
+
+/// What `endOffsets()` or `beginningOffsets()` of the current call was told.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Listing {
+    /// The number of the request that is awaited.
+    pub(super) on_the_wire: Option<u32>,
+    pub(super) listed: Option<Result<i64, Exception>>,
+    pub(super) retry_at: Instant,
 }

@@ -1,7 +1,8 @@
 //! Committed offsets of a consumer that is no member of its group (`ConsumerCoordinator`,
 //! `CommitRequestManager`; K-COM).
 //!
-//! Invariants: one OffsetFetch and one OffsetCommit at a time; an exception is thrown once.
+//! Invariants: one question for committed offsets and one commit count at a time; an exception is
+//! thrown once.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,7 +11,7 @@ use eosim_actor::Cx;
 use eosim_types::config::GroupProtocol;
 use eosim_types::message::{
     ApiKey, CommittableOffset, CoordinatorKey, FindCoordinatorRequest, GroupMember,
-    OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse, Response,
+    OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, Response,
 };
 use eosim_types::{BrokerId, ErrorCode, Instant, TopicPartition, rule};
 
@@ -24,10 +25,22 @@ pub(super) enum Commit {
     /// It has to be sent, or sent again.
     #[default]
     Due,
-    /// It waits for its answer.
-    OnTheWire,
+    /// It waits for the answer to the request of this number.
+    OnTheWire(u32),
     /// It is over.
     Ended(Result<(), Exception>),
+}
+
+/// What a group has committed in some partitions; `None` is nothing.
+type Committed = BTreeMap<TopicPartition, Option<i64>>;
+
+/// A question for committed offsets (`PendingCommittedOffsetRequest`).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Asked {
+    partitions: Vec<TopicPartition>,
+    /// The number of the request.
+    number: u32,
+    answer: Option<Result<Committed, Exception>>,
 }
 
 /// What is done about an error.
@@ -43,37 +56,37 @@ enum Reaction {
 pub(super) struct CommittedOffsets {
     coordinator: Option<BrokerId>,
     is_finding: bool,
+    /// Why no coordinator will be found, to be thrown.
+    coordinator_error: Option<Exception>,
     retry_at: Instant,
-    is_fetching: bool,
-    /// Answers nobody has used, and what has to be thrown.
-    fetched: BTreeMap<TopicPartition, Option<i64>>,
-    error: Option<Exception>,
+    requests: u32,
+    /// The question that counts. It outlives the call that asked it (K-POS-7), and ends when
+    /// others are asked for.
+    asked: Option<Asked>,
     commit: Commit,
 }
 
 impl CommittedOffsets {
-    /// A call begins; what an earlier one was told is old.
+    /// A call begins; a commit of an earlier one is no business of it.
     pub(super) fn begin_call(&mut self) {
-        if self.commit != Commit::OnTheWire {
-            self.commit = Commit::Due;
-        }
+        self.commit = Commit::Due;
     }
 
-    /// What was committed in `partition`, or what the question led to.
-    pub(super) fn take_fetched(
+    /// The answer to the question for `partitions`, if it was asked and answered. Another question
+    /// ends here.
+    fn take_answer(
         &mut self,
-        partition: TopicPartition,
-    ) -> Option<Result<Option<i64>, Exception>> {
-        if let Some(error) = self.error.take() {
-            return Some(Err(error));
-        }
-        self.fetched.remove(&partition).map(Ok)
+        partitions: &[TopicPartition],
+    ) -> Option<Result<Committed, Exception>> {
+        let same = self.asked.take_if(|asked| asked.partitions != partitions).is_none();
+        let answered = self.asked.take_if(|asked| same && asked.answer.is_some());
+        answered.and_then(|asked| asked.answer)
     }
 
     /// Where the commit stands; one that ended is forgotten.
     pub(super) fn take_commit(&mut self) -> Commit {
-        if self.commit == Commit::OnTheWire {
-            return Commit::OnTheWire;
+        if let Commit::OnTheWire(number) = self.commit {
+            return Commit::OnTheWire(number);
         }
         core::mem::take(&mut self.commit)
     }
@@ -82,41 +95,56 @@ impl CommittedOffsets {
     pub(super) const fn retry_at(&self) -> Instant {
         self.retry_at
     }
+
+    const fn next_number(&mut self) -> u32 {
+        self.requests += 1;
+        self.requests
+    }
 }
 
 impl Consumer {
-    /// The coordinator, or `None` after arranging for a look-up.
-    fn group_coordinator(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> Option<BrokerId> {
+    /// The coordinator, or `None` after arranging for a look-up; throws what the last one led to.
+    fn group_coordinator(
+        &mut self,
+        cx: &mut Cx<'_>,
+        out: &mut ClientOut,
+    ) -> Result<Option<BrokerId>, Exception> {
         let now = cx.now();
+        if let Some(error) = self.offsets.coordinator_error.take() {
+            return Err(error);
+        }
         let known = self.offsets.coordinator;
         if known.is_some_and(|node| self.client.backing_off(node, now).is_some()) {
             self.offsets.coordinator = None;
         } else if known.is_some() {
-            return known;
+            return Ok(known);
         }
         if !self.offsets.is_finding
             && self.offsets.retry_at <= now
             && let Some(node) = self.client.least_loaded_node(now)
+            && let Some(group) = self.config.group
         {
-            let key = CoordinatorKey::Group(self.config.group?);
-            let request = FindCoordinatorRequest { key };
+            let request = FindCoordinatorRequest { key: CoordinatorKey::Group(group) };
             self.client.send(node, request.into(), InFlight::FindCoordinator, now, out);
             self.offsets.is_finding = true;
         }
-        None
+        Ok(None)
     }
 
-    /// Asks for the committed offsets of `partitions`, unless something is asked already.
-    pub(super) fn send_offset_fetch(
+    /// What is committed in `partitions` (`fetchCommittedOffsets`); `None` until it is known.
+    pub(super) fn committed_offsets(
         &mut self,
         partitions: &[TopicPartition],
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
-    ) {
-        if self.offsets.is_fetching || self.offsets.retry_at > cx.now() {
-            return;
+    ) -> Result<Option<Committed>, Exception> {
+        if let Some(answer) = self.offsets.take_answer(partitions) {
+            return answer.map(Some);
         }
-        let Some(node) = self.group_coordinator(cx, out) else { return };
+        if self.offsets.asked.is_some() || self.offsets.retry_at > cx.now() {
+            return Ok(None);
+        }
+        let Some(node) = self.group_coordinator(cx, out)? else { return Ok(None) };
         rule!(cx.env, "K-COM-1");
         let request = OffsetFetchRequest {
             version: self.group_version(ApiKey::OffsetFetch),
@@ -124,8 +152,11 @@ impl Consumer {
             partitions: Some(partitions.to_vec()),
             require_stable: true,
         };
-        self.client.send(node, request.into(), InFlight::OffsetFetch, cx.now(), out);
-        self.offsets.is_fetching = true;
+        let number = self.offsets.next_number();
+        self.client.send(node, request.into(), InFlight::OffsetFetch(number), cx.now(), out);
+        let partitions = partitions.to_vec();
+        self.offsets.asked = Some(Asked { partitions, number, answer: None });
+        Ok(None)
     }
 
     pub(super) fn send_offset_commit(
@@ -133,19 +164,21 @@ impl Consumer {
         offsets: &[CommittableOffset],
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
-    ) {
+    ) -> Result<(), Exception> {
         if self.offsets.retry_at > cx.now() {
-            return;
+            return Ok(());
         }
-        let Some(node) = self.group_coordinator(cx, out) else { return };
+        let Some(node) = self.group_coordinator(cx, out)? else { return Ok(()) };
         let request = OffsetCommitRequest {
             version: self.group_version(ApiKey::OffsetCommit),
             group: self.config.group.expect("it has a coordinator"),
             member: GroupMember::NONE,
             offsets: offsets.to_vec(),
         };
-        self.client.send(node, request.into(), InFlight::OffsetCommit, cx.now(), out);
-        self.offsets.commit = Commit::OnTheWire;
+        let number = self.offsets.next_number();
+        self.client.send(node, request.into(), InFlight::OffsetCommit(number), cx.now(), out);
+        self.offsets.commit = Commit::OnTheWire(number);
+        Ok(())
     }
 
     /// P-SND-12: version 10 is for the new protocol.
@@ -165,10 +198,7 @@ impl Consumer {
         match response.node.filter(|_| response.error.is_none()) {
             Some(node) => self.offsets.coordinator = Some(node),
             None if response.error.is_retriable() => self.retry_offsets_later(cx),
-            None => {
-                let thrown = own_or_generic(response.error, &[ErrorCode::GroupAuthorizationFailed]);
-                self.offsets.error = Some(thrown);
-            }
+            None => self.offsets.coordinator_error = Some(Exception::of(response.error)),
         }
     }
 
@@ -176,34 +206,43 @@ impl Consumer {
         self.offsets.retry_at = cx.now() + self.config.retry_backoff;
     }
 
-    /// K-COM-2: any partition that is not stable makes the whole answer one to be asked again.
-    pub(super) fn fetched_committed(&mut self, answer: &Answer, cx: &mut Cx<'_>) {
-        self.offsets.is_fetching = false;
-        let Answer::Response(Response::OffsetFetch(response)) = answer else {
-            self.offsets.coordinator = None;
-            return self.retry_offsets_later(cx);
+    /// K-COM-2: any partition that is not stable makes the whole answer one to be asked again. An
+    /// answer to a question that nobody has any more tells of the coordinator alone.
+    pub(super) fn fetched_committed(&mut self, number: u32, answer: &Answer, cx: &mut Cx<'_>) {
+        let reaction = match answer {
+            Answer::Response(Response::OffsetFetch(response)) => {
+                rule!(cx.env, "K-COM-2");
+                match self.offset_fetch_reaction(response) {
+                    None => Ok(committed_of(response)),
+                    Some(reaction) => Err(reaction),
+                }
+            }
+            _ => Err(Reaction::Lookup),
         };
-        rule!(cx.env, "K-COM-2");
-        match self.offset_fetch_reaction(response) {
-            None => {
-                let each = response.partitions.iter().map(|(tp, result)| (*tp, result.offset));
-                let known = each.map(|(tp, offset)| (tp, Some(offset).filter(|o| *o >= 0)));
-                self.offsets.fetched.extend(known);
-            }
-            Some(reaction) => {
+        let counts = |asked: &&mut Asked| asked.number == number;
+        let asked = self.offsets.asked.as_mut().filter(counts);
+        match (reaction, asked) {
+            (Ok(committed), Some(asked)) => asked.answer = Some(Ok(committed)),
+            (Err(Reaction::Throw(exception)), Some(asked)) => {
                 rule!(cx.env, "K-COM-4");
-                self.react_to_offsets(reaction, cx);
+                asked.answer = Some(Err(exception));
             }
+            (Err(reaction), asked) => {
+                rule!(cx.env, "K-COM-4");
+                if asked.is_some() {
+                    self.offsets.asked = None;
+                    self.retry_offsets_later(cx);
+                }
+                self.forget_coordinator_if(&reaction);
+            }
+            (Ok(_), None) => {}
         }
     }
 
-    fn react_to_offsets(&mut self, reaction: Reaction, cx: &Cx<'_>) {
-        match reaction {
-            Reaction::Throw(exception) => return self.offsets.error = Some(exception),
-            Reaction::Lookup => self.offsets.coordinator = None,
-            Reaction::Retry => {}
+    fn forget_coordinator_if(&mut self, reaction: &Reaction) {
+        if *reaction == Reaction::Lookup {
+            self.offsets.coordinator = None;
         }
-        self.retry_offsets_later(cx);
     }
 
     /// What the answer asks for, if it is no answer.
@@ -247,54 +286,69 @@ impl Consumer {
     }
 
     /// K-COM-5.
-    pub(super) fn committed(&mut self, answer: &Answer, cx: &mut Cx<'_>) {
+    pub(super) fn committed(&mut self, number: u32, answer: &Answer, cx: &mut Cx<'_>) {
         rule!(cx.env, "K-COM-5");
-        let Answer::Response(Response::OffsetCommit(response)) = answer else {
-            self.offsets.coordinator = None;
-            self.offsets.commit = Commit::Due;
-            return self.retry_offsets_later(cx);
-        };
-        let mut errors = response.partitions.iter().map(|(_, error)| *error);
-        let Some(error) = errors.find(|error| !error.is_none()) else {
-            self.offsets.commit = Commit::Ended(Ok(()));
-            return;
-        };
-        match commit_error(error, self.config.group_protocol) {
-            Reaction::Throw(exception) => self.offsets.commit = Commit::Ended(Err(exception)),
-            reaction => {
-                self.offsets.commit = Commit::Due;
-                self.react_to_offsets(reaction, cx);
+        let reaction = match answer {
+            Answer::Response(Response::OffsetCommit(response)) => {
+                commit_reaction(response, self.config.group_protocol)
             }
+            _ => Some(Reaction::Lookup),
+        };
+        if let Some(reaction) = &reaction {
+            self.forget_coordinator_if(reaction);
         }
+        if self.offsets.commit != Commit::OnTheWire(number) {
+            return;
+        }
+        self.offsets.commit = match reaction {
+            None => Commit::Ended(Ok(())),
+            Some(Reaction::Throw(exception)) => Commit::Ended(Err(exception)),
+            Some(_) => {
+                self.retry_offsets_later(cx);
+                Commit::Due
+            }
+        };
     }
 
-    /// Positions from committed offsets, as far as they are known (K-COM-3); what was asked in
-    /// vain is thrown.
+    /// Positions from committed offsets (K-COM-3); `false` while they are not known.
     pub(super) fn init_with_committed_offsets(
         &mut self,
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
-    ) -> Result<(), Exception> {
-        if let Some(error) = self.offsets.error.take() {
-            return Err(error);
+    ) -> Result<bool, Exception> {
+        let asked = self.assigned.iter().filter(|a| a.is_initializing() && !a.has_no_committed);
+        let mut asked: Vec<_> = asked.map(|a| a.partition).collect();
+        if asked.is_empty() {
+            return Ok(true);
         }
-        for assigned in self.assigned.iter_mut().filter(|a| a.is_initializing()) {
-            match self.offsets.fetched.remove(&assigned.partition) {
-                None => {}
-                Some(Some(offset)) => {
+        asked.sort_unstable();
+        let Some(committed) = self.committed_offsets(&asked, cx, out)? else { return Ok(false) };
+        for (partition, offset) in committed {
+            let Some(assigned) = self.assigned_mut(partition) else { continue };
+            match offset {
+                Some(offset) => {
                     rule!(cx.env, "K-COM-3");
-                    assigned.position = Some(offset);
+                    assigned.set_position(offset);
                 }
-                Some(None) => assigned.has_no_committed = true,
+                None => assigned.has_no_committed = true,
             }
         }
-        let asked = self.assigned.iter().filter(|a| a.is_initializing() && !a.has_no_committed);
-        let asked: Vec<_> = asked.map(|a| a.partition).collect();
-        if !asked.is_empty() {
-            self.send_offset_fetch(&asked, cx, out);
-        }
-        Ok(())
+        Ok(true)
     }
+}
+
+fn committed_of(response: &OffsetFetchResponse) -> Committed {
+    let each = response.partitions.iter().map(|(tp, result)| (*tp, result.offset));
+    each.map(|(tp, offset)| (tp, Some(offset).filter(|o| *o >= 0))).collect()
+}
+
+/// What the answer to a commit asks for; `None` is success. Topics that must not be written come
+/// last, all others as they stand.
+fn commit_reaction(response: &OffsetCommitResponse, protocol: GroupProtocol) -> Option<Reaction> {
+    let errors = || response.partitions.iter().map(|(_, error)| *error).filter(|e| !e.is_none());
+    let forbidden = |error: &ErrorCode| *error == ErrorCode::TopicAuthorizationFailed;
+    let first = errors().find(|error| !forbidden(error)).or_else(|| errors().find(forbidden))?;
+    Some(commit_error(first, protocol))
 }
 
 /// The error's own exception if it is one of `own`, else a generic one.

@@ -99,6 +99,7 @@ impl Consumer {
                 assigned.fetching = false;
             }
         }
+        use ErrorCode as E;
         let Answer::Response(Response::Fetch(response)) = answer else {
             for &(partition, _) in fetched {
                 self.retry_later(partition, cx);
@@ -108,8 +109,11 @@ impl Consumer {
         for answer in response.partitions {
             let offset = fetched.iter().find(|(partition, _)| *partition == answer.partition);
             let current = self.position(answer.partition);
-            match offset {
-                Some(&(_, offset)) if current == Some(offset) => {
+            match (offset, current) {
+                (Some(&(_, offset)), Some(current))
+                    if current == offset
+                        || !matches!(answer.error, E::None | E::OffsetOutOfRange) =>
+                {
                     self.fetched_partition(offset, answer, cx);
                 }
                 _ => rule!(cx.env, "K-POS-1"),

@@ -18,8 +18,8 @@ pub(super) enum ListedFor {
     Reset,
     /// One who reads for ever and asks for the end besides.
     EndOffset,
-    /// `endOffsets()` or `beginningOffsets()`.
-    Call,
+    /// `endOffsets()` or `beginningOffsets()`, in the request of this number.
+    Call(u32),
     /// `currentLag()`.
     Lag,
 }
@@ -94,26 +94,29 @@ impl Consumer {
             })) if error.is_none() => Some(*offset),
             _ => None,
         };
-        if let Answer::Response(Response::ListOffsets(response)) = answer
-            && response.error == ErrorCode::TopicAuthorizationFailed
-        {
-            // K-OFF-1: every other error is retried.
-            self.list_error = Some(Exception::of(response.error));
-        }
+        // K-OFF-1: every other error is retried.
+        let forbidden = matches!(answer, Answer::Response(Response::ListOffsets(response))
+            if response.error == ErrorCode::TopicAuthorizationFailed);
+        let thrown = forbidden.then(|| Exception::of(ErrorCode::TopicAuthorizationFailed));
         if offset.is_none() {
             self.metadata.request_update();
         }
         match purpose {
-            ListedFor::Reset => self.position_listed(partition, offset, cx),
-            ListedFor::EndOffset => self.end_listed(partition, offset, cx),
-            ListedFor::Call => {
-                self.is_listing = false;
-                self.listed = offset;
-                if offset.is_none() {
-                    self.retry_list_at = cx.now() + self.config.retry_backoff;
-                }
+            ListedFor::Reset => {
+                self.list_error = thrown.or(self.list_error.take());
+                self.position_listed(partition, offset, cx);
             }
-            ListedFor::Lag => self.is_asking_for_lag = false,
+            ListedFor::EndOffset => self.end_listed(partition, offset, cx),
+            ListedFor::Call(number) if self.listing.on_the_wire == Some(number) => {
+                self.listing.on_the_wire = None;
+                self.listing.listed = offset.map(Ok).or_else(|| thrown.map(Err));
+                self.listing.retry_at = cx.now() + self.config.retry_backoff;
+            }
+            ListedFor::Call(_) => {}
+            ListedFor::Lag => {
+                self.list_error = thrown.or(self.list_error.take());
+                self.is_asking_for_lag = false;
+            }
         }
         if let Some(offset) = offset.filter(|_| purpose != ListedFor::Reset) {
             rule!(cx.env, "K-OFF-2");

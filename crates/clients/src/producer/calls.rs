@@ -8,8 +8,9 @@ use eosim_types::record::{Record, RecordBatch};
 use eosim_types::{Defect, Instant, TopicPartition, rule};
 
 use super::producer_batch::batch_upper_bound;
+use super::record_accumulator::Appended;
 use super::sender::InFlight;
-use super::transaction_manager::{OffsetsToCommit, ResultId, TransactionManager};
+use super::transaction_manager::{Caller, OffsetsToCommit, ResultId, TransactionManager};
 use super::{
     Awaited, Call, CallId, Outcome, Producer, RecordOutcome, ResultKind, Waiting, stamped,
 };
@@ -21,8 +22,8 @@ impl Producer {
     pub fn call(&mut self, call: Call, cx: &mut Cx<'_>) -> CallId {
         let id = CallId(self.next_call);
         self.next_call += 1;
-        if self.sender.is_closing() && !matches!(call, Call::Close { .. }) {
-            self.returned(id, Err(Exception::illegal_state()));
+        if let Some(thrown) = self.refusal(&call) {
+            self.returned(id, Err(thrown));
             return id;
         }
         match call {
@@ -61,6 +62,20 @@ impl Producer {
             }
         }
         id
+    }
+
+    /// What `call` throws before the transaction manager is asked: arguments that make no sense,
+    /// and nearly everything once the producer is closed.
+    fn refusal(&self, call: &Call) -> Option<Exception> {
+        match call {
+            Call::Close { .. } | Call::Flush => None,
+            Call::SendOffsetsToTransaction { member, .. }
+                if member.generation_or_epoch > 0 && member.member.is_none() =>
+            {
+                Some(Exception::new(ExceptionClass::IllegalArgument)) // P-API-7
+            }
+            _ => self.sender.is_closing().then(Exception::illegal_state),
+        }
     }
 
     fn with_manager<T>(
@@ -109,11 +124,6 @@ impl Producer {
         cx: &mut Cx<'_>,
     ) {
         rule!(cx.env, "P-API-7");
-        let member = offsets.member;
-        if member.generation_or_epoch > 0 && member.member.is_none() {
-            let illegal = Exception::new(ExceptionClass::IllegalArgument);
-            return self.returned(call, Err(illegal));
-        }
         if offsets.offsets.is_empty() && self.sender.manager.is_some() {
             return self.returned(call, Ok(()));
         }
@@ -176,14 +186,17 @@ impl Producer {
         if let Err(thrown) = checked {
             return self.send_failed(call, thrown, true, cx);
         }
-        let (batch, place) = self.sender.accumulator.append(partition, record, call, &cx.env);
+        let Appended { batch, place, wakes } =
+            self.sender.accumulator.append(partition, record, call, &cx.env);
         let registered = if stays { self.maybe_add_partition(partition, cx) } else { Ok(()) };
         if let Err(thrown) = registered {
             self.sender.accumulator.batches[batch].calls[place] = None;
             return self.send_failed(call, thrown, true, cx);
         }
         self.returned(call, Ok(()));
-        self.sender.wake_up();
+        if wakes {
+            self.sender.wake_up();
+        }
     }
 
     fn maybe_add_partition(
@@ -207,13 +220,18 @@ impl Producer {
         if !exception.is_api() {
             return self.returned(call, Err(exception));
         }
-        self.returned(call, Ok(()));
-        if let Some(manager) = &mut self.sender.manager {
-            let _poisoned = manager.maybe_transition_to_error_state(&exception, &mut cx.env);
+        if let Err(thrown) = self.with_send_error(&exception, cx) {
+            return self.returned(call, Err(thrown)); // P-ST-1
         }
+        self.returned(call, Ok(()));
         let result = Err(exception);
         let outcome = Outcome::Record(RecordOutcome { call, result, definitely_refused });
         self.sender.outcomes.push_back(outcome);
+    }
+
+    fn with_send_error(&mut self, exception: &Exception, cx: &mut Cx<'_>) -> Result<(), Exception> {
+        let Some(manager) = &mut self.sender.manager else { return Ok(()) };
+        manager.maybe_transition_to_error_state(exception, Caller::Application, &mut cx.env)
     }
 
     /// Lets calls return whose wait is over; `true` if any did.

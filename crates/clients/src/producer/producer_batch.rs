@@ -73,6 +73,8 @@ pub(crate) fn batch_upper_bound(record: Record) -> i32 {
 pub(crate) struct ProducerBatch {
     pub(crate) partition: TopicPartition,
     pub(crate) created: Instant,
+    /// The `send()` that opened it; a part has that of the whole.
+    pub(crate) opened_by: CallId,
     pub(crate) last_attempt: Instant,
     /// How often it was re-enqueued.
     pub(crate) attempts: i32,
@@ -109,10 +111,11 @@ pub(crate) struct ProducerBatch {
 }
 
 impl ProducerBatch {
-    fn new(partition: TopicPartition, created: Instant) -> Self {
+    fn new(partition: TopicPartition, created: Instant, opened_by: CallId) -> Self {
         Self {
             partition,
             created,
+            opened_by,
             last_attempt: created,
             attempts: 0,
             backoff: Duration::ZERO,
@@ -281,7 +284,7 @@ impl ProducerBatch {
             is_transactional: self.is_transactional,
             fate_unknown: self.fate_unknown,
             max_timestamp: self.max_timestamp,
-            ..Self::new(self.partition, self.created)
+            ..Self::new(self.partition, self.created, self.opened_by)
         }
     }
 
@@ -308,8 +311,13 @@ pub(crate) struct Batches {
 
 impl Batches {
     /// A new, empty batch.
-    pub(crate) fn create(&mut self, partition: TopicPartition, now: Instant) -> BatchId {
-        self.insert(ProducerBatch::new(partition, now))
+    pub(crate) fn create(
+        &mut self,
+        partition: TopicPartition,
+        now: Instant,
+        opened_by: CallId,
+    ) -> BatchId {
+        self.insert(ProducerBatch::new(partition, now, opened_by))
     }
 
     /// Takes `batch` in.

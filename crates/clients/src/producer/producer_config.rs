@@ -35,13 +35,17 @@ pub fn validated(
     written: Written,
 ) -> Result<ProducerConfig, Exception> {
     let refused = || Exception::new(ExceptionClass::Config);
+    let max_in_flight = config.max_in_flight_requests_per_connection;
+    if !(-1..=1).contains(&config.acks) || config.retries < 0 || max_in_flight == 0 {
+        return Err(refused()); // no such value
+    }
     if config.enable_idempotence {
         let unsafe_settings = config.retries == 0 || config.acks != -1;
         if unsafe_settings && written.enable_idempotence {
             return Err(refused()); // P-CFG-1
         }
         let max = MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION_FOR_IDEMPOTENCE;
-        if config.max_in_flight_requests_per_connection > max {
+        if max_in_flight > max {
             return Err(refused()); // P-CFG-2
         }
         config.enable_idempotence = !unsafe_settings;

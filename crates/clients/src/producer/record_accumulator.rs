@@ -38,6 +38,16 @@ pub(crate) struct ReadyCheck {
     pub(crate) unknown_leader: bool,
 }
 
+/// Where a record went (`RecordAppendResult`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Appended {
+    pub(crate) batch: BatchId,
+    /// The record's place in the batch.
+    pub(crate) place: usize,
+    /// It opened or filled a batch, so the sender has something to look at (P-SND-13).
+    pub(crate) wakes: bool,
+}
+
 /// The buffered batches.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct RecordAccumulator {
@@ -51,8 +61,8 @@ pub(crate) struct RecordAccumulator {
     pub(crate) batches: Batches,
     incomplete: u32,
     muted: BTreeSet<TopicPartition>,
-    /// The partition of each node that the last drain looked at last (P-ACC-3).
-    drain_index: BTreeMap<BrokerId, TopicPartition>,
+    /// The place, among the partitions of each node, at which the last drain looked last (P-ACC-3).
+    drain_index: BTreeMap<BrokerId, u32>,
 }
 
 impl RecordAccumulator {
@@ -72,29 +82,30 @@ impl RecordAccumulator {
         }
     }
 
-    /// Appends `record` to the tail batch of `partition`, or to a new one. Returns the batch and
-    /// the record's place in it.
+    /// Appends `record` to the tail batch of `partition`, or to a new one.
     pub(crate) fn append(
         &mut self,
         partition: TopicPartition,
         record: Record,
         call: CallId,
         env: &Env<'_>,
-    ) -> (BatchId, usize) {
+    ) -> Appended {
         let deque = self.deques.entry(partition).or_default();
         let timestamp = env.clock_ms();
         if let Some(&tail) = deque.back()
             && self.batches[tail].try_append(record, call, self.batch_size, timestamp)
         {
-            return (tail, self.batches[tail].records.len() - 1);
+            let place = self.batches[tail].records.len() - 1;
+            let wakes = deque.len() > 1 || self.batches[tail].is_full();
+            return Appended { batch: tail, place, wakes };
         }
-        let id = self.batches.create(partition, env.now);
+        let id = self.batches.create(partition, env.now, call);
         let batch = &mut self.batches[id];
         batch.queued = true;
         batch.try_append(record, call, self.batch_size, timestamp);
         deque.push_back(id);
         self.incomplete += 1;
-        (id, 0)
+        Appended { batch: id, place: 0, wakes: true }
     }
 
     /// Is any batch not completed?
@@ -157,8 +168,8 @@ impl RecordAccumulator {
         rule!(env, "P-ACC-3");
         let mut taken = Vec::new();
         let mut size = 0;
-        for partition in self.walk(node, metadata) {
-            self.drain_index.insert(node, partition);
+        for (place, partition) in self.walk(node, metadata) {
+            self.drain_index.insert(node, place);
             let deque = self.deques.get(&partition);
             let Some(&head) = deque.and_then(VecDeque::front) else { continue };
             if self.muted.contains(&partition) || self.batches[head].is_backing_off(env.now) {
@@ -183,18 +194,24 @@ impl RecordAccumulator {
         taken
     }
 
-    /// The partitions that `node` leads, once round, from the one after the last walk's end; after
-    /// a walk that stopped, from the partition that stopped it.
-    fn walk(&self, node: BrokerId, metadata: &Metadata) -> Vec<TopicPartition> {
-        let mut partitions: Vec<_> = metadata.partitions_for_node(node).collect();
-        let last = self.drain_index.get(&node);
-        let start = partitions.iter().position(|partition| Some(partition) == last);
-        partitions.rotate_left(start.unwrap_or(0));
+    /// The partitions that `node` leads with their places, once round, from the place at which the
+    /// last walk ended; after a walk that stopped, that of the partition that stopped it.
+    fn walk(&self, node: BrokerId, metadata: &Metadata) -> Vec<(u32, TopicPartition)> {
+        let mut partitions: Vec<_> = (0..).zip(metadata.partitions_for_node(node)).collect();
+        let last = self.drain_index.get(&node).map_or(0, |&last| last as usize);
+        let start = last.checked_rem(partitions.len()).unwrap_or(0);
+        partitions.rotate_left(start);
         partitions
     }
 
-    /// P-ACC-7: puts a batch back for another attempt.
-    pub(crate) fn reenqueue(&mut self, id: BatchId, has_manager: bool, cx: &mut Cx<'_>) {
+    /// P-ACC-7: puts a batch back for another attempt, unless its partition is not `tracked`.
+    pub(crate) fn reenqueue(
+        &mut self,
+        id: BatchId,
+        has_manager: bool,
+        tracked: bool,
+        cx: &mut Cx<'_>,
+    ) {
         rule!(cx.env, "P-ACC-7");
         let now = cx.now();
         let attempts = self.batches[id].attempts;
@@ -204,16 +221,20 @@ impl RecordAccumulator {
         batch.last_attempt = now;
         batch.retry = true;
         batch.backoff = backoff;
-        if has_manager {
+        if !has_manager {
+            self.push_front(id);
+        } else if tracked {
             self.insert_in_sequence_order(id, &cx.env);
-        } else {
-            batch.queued = true;
-            let partition = batch.partition;
-            self.deques.entry(partition).or_default().push_front(id);
         }
     }
 
-    /// In front of the first batch that has no sequence or a later one. Only heads are drained, so
+    fn push_front(&mut self, id: BatchId) {
+        self.batches[id].queued = true;
+        let partition = self.batches[id].partition;
+        self.deques.entry(partition).or_default().push_front(id);
+    }
+
+    /// In front of the first batch that has no sequence or one that is not lower. Only heads are drained, so
     /// what stands behind a retry waits for it (P-ACC-6).
     fn insert_in_sequence_order(&mut self, id: BatchId, env: &Env<'_>) {
         let batches = &mut self.batches;
@@ -222,7 +243,11 @@ impl RecordAccumulator {
         let sequence = batches[id].base_sequence.0;
         let plain = env.on(Defect::UpstreamProducerWrapRetryReorders);
         let comes_after = |other: i32| {
-            if plain { other > sequence } else { other.wrapping_sub(sequence) & i32::MAX < 1 << 30 }
+            if plain {
+                other >= sequence
+            } else {
+                other.wrapping_sub(sequence) & i32::MAX < 1 << 30
+            }
         };
         let deque = self.deques.entry(batches[id].partition).or_default();
         let place = deque.iter().position(|&other| {
@@ -245,6 +270,7 @@ impl RecordAccumulator {
         let parts = big.split(target);
         self.batches[id].final_state = Some(super::producer_batch::FinalState::Succeeded);
         self.incomplete -= 1;
+        let mut children = Vec::new();
         for mut part in parts {
             part.last_attempt = env.now;
             let count = part.record_count();
@@ -252,26 +278,19 @@ impl RecordAccumulator {
                 part.base_sequence = eosim_types::Sequence(sequence);
                 sequence = sequence.wrapping_add(count);
             }
-            let child = self.batches.insert(part);
+            children.push(self.batches.insert(part));
             self.incomplete += 1;
+        }
+        for child in children.into_iter().rev() {
             match manager.as_deref_mut() {
                 Some(manager) => {
                     manager.add_in_flight_batch(child, &mut self.batches);
                     self.insert_in_sequence_order(child, env);
                 }
-                None => self.insert_by_age(child),
+                None => self.push_front(child),
             }
         }
         self.batches.release_if_unused(id);
-    }
-
-    fn insert_by_age(&mut self, id: BatchId) {
-        self.batches[id].queued = true;
-        let partition = self.batches[id].partition;
-        let batches = &self.batches;
-        let deque = self.deques.entry(partition).or_default();
-        let place = deque.iter().position(|&other| !batches[other].is_split);
-        deque.insert(place.unwrap_or(deque.len()), id);
     }
 
     /// The target for a batch that is a part already.
@@ -339,11 +358,9 @@ impl RecordAccumulator {
         self.muted.remove(&partition);
     }
 
-    /// Are all records that were appended before the call `until` complete?
+    /// Are all batches that were open before the call `until` complete? Those of records whose
+    /// `send()` threw are among them.
     pub(crate) fn is_flushed(&self, until: CallId) -> bool {
-        self.batches.incomplete().all(|id| {
-            let first = self.batches[id].calls.iter().flatten().min();
-            first.is_none_or(|first| *first > until)
-        })
+        self.batches.incomplete().all(|id| self.batches[id].opened_by > until)
     }
 }

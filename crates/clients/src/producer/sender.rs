@@ -40,8 +40,8 @@ pub(crate) enum InFlight {
 enum Activity {
     /// About to begin an iteration.
     Running,
-    /// In a poll that ends then at the latest.
-    Polling { until: Instant },
+    /// In a poll that ends at `until`, or at `at_latest` if there is anything to do.
+    Polling { until: Instant, at_latest: Instant },
     /// In the backoff before a transactional request is sent again (P-SND-6).
     Sleeping { until: Instant, node: BrokerId, handler: TxnRequestHandler },
     /// The thread has ended.
@@ -66,6 +66,8 @@ pub(crate) struct Sender {
     pub(crate) flushes: u32,
     /// `close()` was called; it forces after this instant.
     close_deadline: Option<Instant>,
+    /// All that was begun before `close()` is done; what is left is an open transaction.
+    is_ending_transaction: bool,
     pub(crate) outcomes: VecDeque<Outcome>,
     completed: Vec<Completed<InFlight>>,
 }
@@ -97,6 +99,7 @@ impl Sender {
             woken: false,
             flushes: 0,
             close_deadline: None,
+            is_ending_transaction: false,
             outcomes: VecDeque::new(),
             completed: Vec::new(),
         }
@@ -107,9 +110,10 @@ impl Sender {
         self.woken = true;
     }
 
-    /// Begins to close; by force after `deadline` (P-API-8).
-    pub(crate) const fn initiate_close(&mut self, deadline: Instant) {
-        self.close_deadline = Some(deadline);
+    /// Begins to close; by force after `deadline` (P-API-8), the earliest of several calls.
+    pub(crate) fn initiate_close(&mut self, deadline: Instant) {
+        let earlier = self.close_deadline.unwrap_or(deadline);
+        self.close_deadline = Some(deadline.min(earlier));
         self.woken = true;
     }
 
@@ -122,10 +126,12 @@ impl Sender {
     }
 
     /// When the sender goes on by itself.
-    pub(crate) const fn next_wake(&self) -> Instant {
+    pub(crate) fn next_wake(&self) -> Instant {
         match self.activity {
             Activity::Running => Instant::START,
-            Activity::Polling { until } | Activity::Sleeping { until, .. } => until,
+            Activity::Polling { until, .. } if self.has_nothing_to_do() => until,
+            Activity::Polling { until, at_latest } => until.min(at_latest),
+            Activity::Sleeping { until, .. } => until,
             Activity::Closed => Instant::FAR,
         }
     }
@@ -136,8 +142,8 @@ impl Sender {
         match &self.activity {
             Activity::Closed => return false,
             Activity::Running => self.iterate(cx, out),
-            Activity::Polling { until } => {
-                if !self.woken && !self.client.has_arrivals() && cx.now() < *until {
+            Activity::Polling { .. } => {
+                if !self.woken && !self.client.has_arrivals() && cx.now() < self.next_wake() {
                     return false;
                 }
                 self.end_poll(cx, out);
@@ -173,10 +179,14 @@ impl Sender {
         }
         let state = self.manager.as_ref().map(TransactionManager::state);
         let ongoing = state.is_some_and(super::state::State::has_ongoing_transaction);
-        let pending = self.manager.as_ref().is_some_and(TransactionManager::has_pending_requests);
-        let undrained = self.accumulator.has_undrained();
-        if undrained || self.client.has_in_flight() || (pending && ongoing) {
-            return false;
+        if !self.is_ending_transaction {
+            let pending =
+                self.manager.as_ref().is_some_and(TransactionManager::has_pending_requests);
+            let undrained = self.accumulator.has_undrained();
+            if undrained || self.client.has_in_flight() || (pending && ongoing) {
+                return false;
+            }
+            self.is_ending_transaction = true;
         }
         if !ongoing {
             return true;
@@ -213,13 +223,16 @@ impl Sender {
         }
         let batches = &mut self.accumulator.batches;
         manager.bump_idempotent_epoch_and_reset_id_if_needed(batches, &mut cx.env);
+        if manager.has_fatal_error() {
+            return; // P-ST-1: poisoned, which ends the iteration
+        }
         if !self.transactional_step(cx, out) {
             self.produce_step(cx, out);
         }
     }
 
-    /// Enters a poll. A request for metadata goes out with it if one is due; a poll with something
-    /// in flight lasts no longer than `request.timeout.ms` (P-SND-13).
+    /// Enters a poll. A request for metadata goes out with it if one is due; a poll lasts no longer
+    /// than `request.timeout.ms` (P-SND-13), unless there is nothing that its end could show.
     fn begin_poll(&mut self, until: Instant, cx: &mut Cx<'_>, out: &mut ClientOut) {
         let now = cx.now();
         let mut until = until.min(self.close_deadline.unwrap_or(Instant::FAR));
@@ -230,10 +243,17 @@ impl Sender {
                 until = until.min(self.client.next_usable(now));
             }
         }
-        if self.client.has_in_flight() {
-            until = until.min(now + self.config.request_timeout);
-        }
-        self.activity = Activity::Polling { until };
+        let at_latest = now + self.config.request_timeout;
+        self.activity = Activity::Polling { until, at_latest };
+    }
+
+    fn has_nothing_to_do(&self) -> bool {
+        let owes = |manager: &TransactionManager| {
+            manager.has_pending_requests() || !manager.unresolved().is_empty()
+        };
+        !self.client.has_in_flight()
+            && !self.accumulator.has_incomplete()
+            && !self.manager.as_ref().is_some_and(owes)
     }
 
     fn send_metadata_request(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {

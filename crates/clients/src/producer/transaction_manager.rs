@@ -33,7 +33,7 @@ use results::Results;
 /// Which thread of the real client attempts a transition; an invalid one is harmless to the
 /// application and poisons the sender (P-ST-1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Caller {
+pub(crate) enum Caller {
     Application,
     Sender,
 }
@@ -245,11 +245,15 @@ impl TransactionManager {
         Ok(())
     }
 
-    fn transition_to_abortable_error(&mut self, error: Exception) -> Result<(), Exception> {
+    fn transition_to_abortable_error(
+        &mut self,
+        error: Exception,
+        caller: Caller,
+    ) -> Result<(), Exception> {
         if self.state == State::AbortingTransaction {
             return Ok(()); // P-ST-3
         }
-        self.transition_to(State::AbortableError, Some(error), Caller::Sender)
+        self.transition_to(State::AbortableError, Some(error), caller)
     }
 
     fn transition_to_fatal_error(&mut self, error: Exception) -> Result<(), Exception> {
@@ -282,10 +286,12 @@ impl TransactionManager {
         })
     }
 
-    /// P-ERR-1: a batch failed, or `send()` met an `ApiException`.
+    /// P-ERR-1: a batch failed, or `send()` met an `ApiException`. An error is that of P-ST-1,
+    /// according to who calls.
     pub(crate) fn maybe_transition_to_error_state(
         &mut self,
         exception: &Exception,
+        caller: Caller,
         env: &mut Env<'_>,
     ) -> Result<(), Exception> {
         rule!(env, "P-ERR-1");
@@ -313,7 +319,7 @@ impl TransactionManager {
         if self.needs_epoch_bump_from_client() && !self.state.is_completing() {
             self.client_side_epoch_bump_required = true;
         }
-        self.transition_to_abortable_error(error)
+        self.transition_to_abortable_error(error, caller)
     }
 
     /// P-SND step 3: the producer goes back to where it was before `initTransactions()`.

@@ -14,6 +14,8 @@ mod producer_player;
 mod producer_steps;
 mod settling;
 mod state;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use super::Outcome;
@@ -37,10 +39,14 @@ pub(super) fn run_case(recording: &Value) -> Outcome {
 
 fn play(recording: &Value) -> Result<Option<super::Difference>, Unsupported> {
     let case: ClientCase = case::read("the case", recording)?;
-    let seen = match case.family.as_str() {
-        "A" | "B" | "C" => producer_player::ProducerPlayer::play(&case)?,
-        "D" => consumer_player::ConsumerPlayer::play(&case)?,
-        other => return Err(Unsupported(format!("the family {other}"))),
-    };
+    let seen = play_case(&case)?;
     Ok(judge::judge(&case, &seen))
+}
+
+fn play_case(case: &ClientCase) -> Result<judge::Seen, Unsupported> {
+    match case.family.as_str() {
+        "A" | "B" | "C" => producer_player::ProducerPlayer::play(case),
+        "D" => consumer_player::ConsumerPlayer::play(case),
+        other => Err(Unsupported(format!("the family {other}"))),
+    }
 }

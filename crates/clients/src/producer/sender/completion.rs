@@ -14,6 +14,10 @@ use crate::producer::producer_batch::{BatchId, FinalState};
 use crate::producer::transaction_manager::TxnRequestHandler;
 use crate::producer::{Outcome, RecordOutcome};
 
+/// The handler of an answer threw; the network layer logs it and goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct InternalError;
+
 impl Sender {
     pub(super) fn complete(&mut self, completed: Completed<InFlight>, cx: &mut Cx<'_>) {
         let Completed { request, correlation, answer } = completed;
@@ -57,12 +61,31 @@ impl Sender {
         self.metadata.update(response.image, cx.now());
     }
 
+    /// All batches of one answer together (P-SND-14). An internal error ends the handler, and what
+    /// it had not come to stays as it is until it expires (P-REQ-11, P-ACC-7).
     fn complete_produce(&mut self, batches: &[BatchId], answer: &Answer, cx: &mut Cx<'_>) {
+        for &id in batches {
+            self.accumulator.batches[id].on_wire = false;
+        }
+        for &id in batches {
+            let partition = self.accumulator.batches[id].partition;
+            let response = partition_response(answer, Some(partition));
+            if self.complete_batch(id, &response, cx).is_err() {
+                break;
+            }
+        }
+        for &id in batches {
+            self.accumulator.batches.release_if_unused(id);
+        }
+    }
+
+    /// P-SND-7 with `acks=0`: what is sent is done, and nobody knows its offset.
+    pub(super) fn complete_unanswered(&mut self, batches: &[BatchId], cx: &mut Cx<'_>) {
         for &id in batches {
             let partition = self.accumulator.batches[id].partition;
             self.accumulator.batches[id].on_wire = false;
-            let response = partition_response(answer, Some(partition));
-            self.complete_batch(id, &response, cx);
+            let response = response_without_offset(partition, ErrorCode::None);
+            let _untracked = self.complete_batch(id, &response, cx);
             self.accumulator.batches.release_if_unused(id);
         }
     }
@@ -73,33 +96,57 @@ impl Sender {
         id: BatchId,
         response: &ProducePartitionResponse,
         cx: &mut Cx<'_>,
-    ) {
+    ) -> Result<(), InternalError> {
         let error = response.error;
         let batch = &mut self.accumulator.batches[id];
         batch.fate_unknown |= leaves_fate_unknown(error);
         let splits =
             error == ErrorCode::MessageTooLarge && batch.record_count() > 1 && !batch.is_done();
-        let mut handled = true;
-        if splits {
+        let handled = if splits {
             self.split(id, cx);
+            Ok(())
         } else if error.is_none() || error == ErrorCode::DuplicateSequenceNumber {
-            handled = self.succeed_batch(id, response.base_offset, cx);
+            self.succeed_batch(id, response.base_offset, cx)
         } else if self.can_retry(id, response, cx) {
-            self.remove_from_in_flight_batches(id);
-            self.accumulator.reenqueue(id, self.manager.is_some(), cx);
+            self.retry_batch(id, cx)
         } else {
             self.give_up(id, response, cx);
+            Ok(())
+        };
+        if handled.is_err() && cx.env.on(Defect::UpstreamProducerPartitionMuted) {
+            return handled;
         }
-        if is_invalid_metadata(error) {
-            self.metadata.request_update();
-        }
-        if let Some(told) = response.current_leader {
-            self.metadata.leader_told(response.partition, told);
-        }
-        let stays_muted = !handled && cx.env.on(Defect::UpstreamProducerPartitionMuted);
-        if self.guarantees_message_order() && !stays_muted {
+        self.learn_leader(response);
+        if self.guarantees_message_order() {
             self.accumulator.unmute(response.partition);
         }
+        handled
+    }
+
+    /// The answer may tell that, and how, the leader has changed.
+    fn learn_leader(&mut self, response: &ProducePartitionResponse) {
+        use ErrorCode::{FencedLeaderEpoch, NotLeaderOrFollower};
+        if is_invalid_metadata(response.error) {
+            self.metadata.request_update();
+        }
+        if let Some(told) = response.current_leader
+            && matches!(response.error, NotLeaderOrFollower | FencedLeaderEpoch)
+        {
+            self.metadata.leader_told(response.partition, told);
+        }
+    }
+
+    /// P-ACC-7: a batch whose partition tracks nothing in flight is not put back; it is counted
+    /// as on the wire until it expires.
+    fn retry_batch(&mut self, id: BatchId, cx: &mut Cx<'_>) -> Result<(), InternalError> {
+        let partition = self.accumulator.batches[id].partition;
+        let tracked = self.manager.as_ref().is_none_or(|m| m.has_in_flight_batches(partition));
+        self.accumulator.reenqueue(id, self.manager.is_some(), tracked, cx);
+        if !tracked {
+            return Err(InternalError);
+        }
+        self.remove_from_in_flight_batches(id);
+        Ok(())
     }
 
     /// P-ERR-4, P-SEQ-7: an error that is not retried. Numbers of a transactional batch that the
@@ -149,20 +196,24 @@ impl Sender {
         }
     }
 
-    /// `false` if the transaction manager has forgotten the partition (P-REQ-11).
-    fn succeed_batch(&mut self, id: BatchId, base_offset: i64, cx: &mut Cx<'_>) -> bool {
+    fn succeed_batch(
+        &mut self,
+        id: BatchId,
+        base_offset: i64,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), InternalError> {
         rule!(cx.env, "P-SND-11");
         let batches = &mut self.accumulator.batches;
-        let known = self.manager.as_mut().is_none_or(|manager| {
-            manager.handle_completed_batch(id, base_offset, batches, &mut cx.env)
-        });
-        if known {
-            let base_offset = Some(base_offset).filter(|offset| *offset >= 0);
-            let offset = |place| Ok(base_offset.map(|base| base + i64::from(place)));
-            self.finish(id, FinalState::Succeeded, offset, false);
-            self.remove_from_in_flight_batches(id);
+        if let Some(manager) = &mut self.manager
+            && !manager.handle_completed_batch(id, base_offset, batches, &mut cx.env)
+        {
+            return Err(InternalError);
         }
-        known
+        let base_offset = Some(base_offset).filter(|offset| *offset >= 0);
+        let offset = |place| Ok(base_offset.map(|base| base + i64::from(place)));
+        self.finish(id, FinalState::Succeeded, offset, false);
+        self.remove_from_in_flight_batches(id);
+        Ok(())
     }
 
     /// `failBatch` with the same exception for every record.
@@ -302,8 +353,15 @@ fn partition_response(
         }
         Answer::Response(other) => panic!("Produce was answered by {}", other.api().name()),
     };
+    response_without_offset(partition.unwrap_or_default(), error)
+}
+
+const fn response_without_offset(
+    partition: TopicPartition,
+    error: ErrorCode,
+) -> ProducePartitionResponse {
     ProducePartitionResponse {
-        partition: partition.unwrap_or_default(),
+        partition,
         error,
         base_offset: -1,
         log_append_time: -1,

@@ -137,6 +137,10 @@ impl Sender {
             timeout_ms: i32::try_from(timeout).unwrap_or(i32::MAX),
             partitions: parts.collect(),
         };
+        if self.config.acks == 0 {
+            self.client.send_unanswered(node, request.into(), out);
+            return self.complete_unanswered(&batches, cx);
+        }
         self.client.send(node, request.into(), InFlight::Produce(batches), cx.now(), out);
     }
 }

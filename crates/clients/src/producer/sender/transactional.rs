@@ -25,7 +25,7 @@ impl Sender {
         let Some(manager) = &mut self.manager else { return false };
         if manager.has_in_flight_request() {
             rule!(cx.env, "P-SND-1");
-            let until = self.client.next_timeout();
+            let until = cx.now() + self.config.retry_backoff;
             self.begin_poll(until, cx, out);
             return true;
         }
@@ -130,7 +130,7 @@ impl Sender {
         let in_flight = InFlight::Transactional(handler);
         let correlation = self.client.send(node, message, in_flight, cx.now(), out);
         manager.set_in_flight_correlation(correlation);
-        let until = self.client.next_timeout();
+        let until = cx.now() + self.config.retry_backoff;
         self.begin_poll(until, cx, out);
     }
 }

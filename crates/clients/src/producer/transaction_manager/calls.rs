@@ -14,9 +14,9 @@ impl TransactionManager {
         &mut self,
         env: &mut Env<'_>,
     ) -> Result<ResultId, Exception> {
-        self.ensure_transactional()?;
         // P-API-2
         self.maybe_fail_with_error()?;
+        self.ensure_transactional()?;
         if let Some(result) = self.cached_result(State::Initializing, env)? {
             return Ok(result);
         }

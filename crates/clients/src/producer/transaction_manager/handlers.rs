@@ -10,6 +10,7 @@ use eosim_types::{Duration, Env, ErrorCode, TopicPartition, rule};
 
 use super::{Caller, TransactionManager, TxnRequest, TxnRequestHandler};
 use crate::exception::{Exception, ExceptionClass};
+use crate::metadata::in_hash_map_order;
 use crate::network_client::Answer;
 use crate::producer::producer_batch::{Batches, ProducerIdAndEpoch};
 use crate::producer::request_errors::{Reaction, TxnApi, reaction};
@@ -120,7 +121,8 @@ impl TransactionManager {
         let results = response.results.first().map_or(&[][..], |(_, partitions)| partitions);
         let whole = (!response.error.is_none()).then_some(response.error);
         let mut failure = None;
-        for error in whole.into_iter().chain(results.iter().map(|(_, error)| *error)) {
+        let each = in_hash_map_order(results).into_iter().map(|(_, error)| error);
+        for error in whole.into_iter().chain(each) {
             if error.is_none() {
                 continue;
             }
@@ -189,22 +191,23 @@ impl TransactionManager {
             self.reset_sequence_numbers(batches);
         }
         // P-SEQ-12: without a new epoch the sequences go on.
-        self.reset_transaction_state();
-        self.complete_result(handler.result, Ok(()));
+        if self.reset_transaction_state().is_ok() {
+            self.complete_result(handler.result, Ok(()));
+        }
     }
 
-    pub(super) fn reset_transaction_state(&mut self) {
+    /// An error is the poisoning of P-ST-1: the state was no completing one, as after the ordinary
+    /// initialisation of P-API-3.
+    pub(super) fn reset_transaction_state(&mut self) -> Result<(), Exception> {
         let bump = self.client_side_epoch_bump_required;
         let target = if bump { State::Initializing } else { State::Ready };
-        // Being INITIALIZING already is the ordinary initialisation of P-API-3.
-        if self.transition_to(target, None, Caller::Sender).is_err() {
-            return;
-        }
+        self.transition_to(target, None, Caller::Sender)?;
         self.client_side_epoch_bump_required = false;
         self.transaction_started = false;
         self.new_partitions_in_transaction.clear();
         self.pending_partitions_in_transaction.clear();
         self.partitions_in_transaction.clear();
+        Ok(())
     }
 
     /// Does what the table says (P-REQ-2). A transition that poisons the sender is left to the
@@ -243,7 +246,7 @@ impl TransactionManager {
     /// P-REQ-8a: while ABORTING the result fails and the state stays.
     fn abortable_error(&mut self, handler: &TxnRequestHandler, error: Exception) {
         self.complete_result(handler.result, Err(error.clone()));
-        let _poisoned = self.transition_to_abortable_error(error);
+        let _poisoned = self.transition_to_abortable_error(error, Caller::Sender);
     }
 
     fn abortable_error_if_possible(&mut self, handler: &TxnRequestHandler, error: Exception) {

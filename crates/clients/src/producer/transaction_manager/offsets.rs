@@ -16,6 +16,7 @@ use super::requests::CoordinatorType;
 use super::{ResultId, TransactionManager, TxnRequest, TxnRequestHandler};
 use crate::api_versions::ApiVersions;
 use crate::exception::Exception;
+use crate::metadata::in_hash_map_order;
 use crate::producer::producer_batch::ProducerIdAndEpoch;
 use crate::producer::request_errors::{Reaction, TxnApi, reaction};
 use crate::producer::state::State;
@@ -126,7 +127,7 @@ impl TransactionManager {
         };
         let group = CoordinatorType::Group(commit.offsets.group);
         let mut looked_up = false;
-        for &(partition, error) in &response.partitions {
+        for (partition, error) in in_hash_map_order(&response.partitions) {
             if error.is_none() {
                 self.pending_txn_offset_commits.remove(&partition);
                 continue;

@@ -35,10 +35,12 @@ impl Results {
         self.live.iter_mut().find(|result| result.id == id)
     }
 
-    /// Completes a result; the first outcome stays.
+    /// Completes a result: an error takes the place of what was there, success does not.
     pub(super) fn complete(&mut self, id: ResultId, outcome: Result<(), Exception>) {
-        if let Some(result) = self.find_mut(id) {
-            result.outcome.get_or_insert(outcome);
+        if let Some(result) = self.find_mut(id)
+            && (outcome.is_err() || result.outcome.is_none())
+        {
+            result.outcome = Some(outcome);
         }
     }
 

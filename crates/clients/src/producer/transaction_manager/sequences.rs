@@ -15,7 +15,8 @@ impl TransactionManager {
             && (!self.is_transactional() || self.partitions_in_transaction.contains(&partition))
     }
 
-    fn has_in_flight_batches(&self, partition: TopicPartition) -> bool {
+    /// Has the partition a numbered batch that is not complete?
+    pub(crate) fn has_in_flight_batches(&self, partition: TopicPartition) -> bool {
         self.txn_partition_map.get(partition).is_some_and(|entry| !entry.in_flight().is_empty())
     }
 
@@ -36,7 +37,7 @@ impl TransactionManager {
         let stop = !self.is_send_to_partition_allowed(partition)
             || !self.producer.is_valid()
             || (!batch.has_sequence() && self.must_wait_to_number(partition))
-            || (batch.has_sequence() && !self.is_first_in_flight(head, partition));
+            || (batch.has_sequence() && !self.is_first_in_flight(batch.base_sequence, partition));
         if stop {
             rule!(env, "P-ACC-4");
         }
@@ -49,10 +50,11 @@ impl TransactionManager {
             || self.partitions_with_unresolved_sequences.contains_key(&partition)
     }
 
-    fn is_first_in_flight(&self, head: BatchId, partition: TopicPartition) -> bool {
+    /// Does it stand first among the numbers in flight?
+    fn is_first_in_flight(&self, base_sequence: Sequence, partition: TopicPartition) -> bool {
         let first =
             self.txn_partition_map.get(partition).and_then(|entry| entry.in_flight().first());
-        first.is_none_or(|first| first.batch == head)
+        first.is_none_or(|first| first.base_sequence == base_sequence)
     }
 
     /// P-ACC-5: gives `id` its numbers, at drain and nowhere else.
@@ -99,7 +101,8 @@ impl TransactionManager {
         self.txn_partition_map.get_or_create(partition).add_in_flight(id, batches);
     }
 
-    /// P-SEQ-1; `false` if the partition has no entry any more (P-REQ-11).
+    /// P-SEQ-1; `false` if there is an offset to remember and the partition has no entry any more
+    /// (P-REQ-11).
     pub(crate) fn handle_completed_batch(
         &mut self,
         id: BatchId,
@@ -108,9 +111,14 @@ impl TransactionManager {
         env: &mut Env<'_>,
     ) -> bool {
         let partition = batches[id].partition;
-        if self.is_transactional() && self.txn_partition_map.get(partition).is_none() {
+        let forgotten = self.txn_partition_map.get(partition).is_none();
+        if forgotten && self.is_transactional() {
             rule!(env, "P-REQ-11");
-            return false;
+            let without_offset = base_offset < 0;
+            if without_offset {
+                self.remove_in_flight_batch(id, batches);
+            }
+            return without_offset;
         }
         rule!(env, "P-SEQ-1");
         let last_sequence = batches[id].last_sequence();
@@ -133,7 +141,7 @@ impl TransactionManager {
         batches: &mut Batches,
         env: &mut Env<'_>,
     ) -> Result<(), Exception> {
-        self.maybe_transition_to_error_state(exception, env)?;
+        self.maybe_transition_to_error_state(exception, Caller::Sender, env)?;
         self.remove_in_flight_batch(id, batches);
         if self.has_fatal_error() {
             return Ok(());
@@ -199,7 +207,7 @@ impl TransactionManager {
         let unacknowledged = Exception::new(ExceptionClass::Kafka);
         let _poisoned = if self.can_handle_abortable_error() {
             self.client_side_epoch_bump_required |= self.needs_epoch_bump_from_client();
-            self.transition_to_abortable_error(unacknowledged)
+            self.transition_to_abortable_error(unacknowledged, Caller::Sender)
         } else {
             self.transition_to_fatal_error(unacknowledged)
         };
@@ -268,7 +276,7 @@ impl TransactionManager {
     fn bump_idempotent_producer_epoch(&mut self, env: &mut Env<'_>) {
         rule!(env, "P-SEQ-8");
         self.client_side_epoch_bump_required = false;
-        if !self.producer.is_valid() {
+        if !self.producer.is_valid() && !env.on(Defect::UpstreamProducerResendWithoutId) {
             return;
         }
         if let Some(next) = self.producer.producer_epoch.next() {

@@ -10,7 +10,7 @@ use eosim_types::message::{
     OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResult, ProducePartitionResponse,
     ProduceRequest, ProduceResponse, Request, Response, TxnOffsetCommitResponse,
 };
-use eosim_types::record::{AbortedTxn, RecordBatch};
+use eosim_types::record::RecordBatch;
 use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, ProducerEpoch, ProducerId, TopicPartition};
 use serde_json::{Map, Value, json};
 
@@ -116,11 +116,12 @@ impl Log {
             }
             Request::EndTxn(request) => self.end_txn(request, rule),
             Request::Fetch(request) => self.fetch(&request.partitions, rule, names),
-            Request::ListOffsets(request) => self.list_offsets(request, rule),
+            Request::ListOffsets(request) => self.list_offsets(request, rule, names),
             Request::OffsetFetch(request) => self.offset_fetch(request, rule, names),
             Request::OffsetCommit(request) => {
-                let partitions = request.offsets.iter().map(|offset| (offset.partition, error));
-                let response = OffsetCommitResponse { partitions: partitions.collect() };
+                let partitions = request.offsets.iter().map(|offset| offset.partition);
+                let (partitions, _) = errors(partitions.collect());
+                let response = OffsetCommitResponse { partitions };
                 answered(response, json!({ "error": error.name() }))
             }
             other => Err(Unsupported(format!("the request {}", other.api().name()))),
@@ -244,40 +245,44 @@ impl Log {
         rule: Option<&Rule>,
         names: &mut CaseNames,
     ) -> Answered {
-        let error = error_of(rule);
         let mut count = 0;
         let mut partitions = Vec::new();
         for asked in fetched {
+            let error = partition_error(rule, &names.partition(asked.partition));
             let scripted = rule.filter(|_| error.is_none());
             let batches = scripted.map_or(&[][..], |rule| &rule.batches);
             count += batches.len();
             let aborted = scripted.map_or(&[][..], |rule| &rule.aborted);
             let mut built = Vec::new();
             for batch in batches {
-                built.extend(batches::build(batch, aborted, names)?);
+                built.extend(batches::build(batch, names)?);
             }
-            let aborted = aborted.iter();
             partitions.push(FetchPartitionResponse {
                 partition: asked.partition,
                 error,
                 high_watermark: rule.and_then(|rule| rule.hw).unwrap_or(self.idle_fetch.hw),
                 last_stable_offset: rule.and_then(|rule| rule.lso).unwrap_or(self.idle_fetch.lso),
                 log_start_offset: 0,
-                aborted_transactions: aborted.map(|&entry| aborted_txn(entry)).collect(),
+                aborted_transactions: batches::list_of_aborted(aborted, batches),
                 diverging_epoch: None,
                 batches: built,
             });
         }
-        let mut rendered = json!({ "error": error.name(), "scripted": rule.is_some() });
+        let mut rendered = json!({ "error": error_of(rule).name(), "scripted": rule.is_some() });
         if rule.is_some() {
             rendered["batches"] = count.into();
         }
         answered(FetchResponse { partitions }, rendered)
     }
 
-    fn list_offsets(&self, request: &ListOffsetsRequest, rule: Option<&Rule>) -> Answered {
-        let error = error_of(rule);
+    fn list_offsets(
+        &self,
+        request: &ListOffsetsRequest,
+        rule: Option<&Rule>,
+        names: &CaseNames,
+    ) -> Answered {
         let partition = request.partition;
+        let error = partition_error(rule, &names.partition(partition));
         if !error.is_none() {
             let response = ListOffsetsResponse { partition, error, timestamp: -1, offset: -1 };
             return answered(response, json!({ "error": error.name() }));
@@ -331,13 +336,4 @@ fn overridden(
         rule.and_then(|rule| rule.producer_id).map_or(id, ProducerId),
         rule.and_then(|rule| rule.producer_epoch).map_or(producer_epoch, ProducerEpoch),
     )
-}
-
-fn aborted_txn((producer_id, first_offset): (i64, i64)) -> AbortedTxn {
-    AbortedTxn {
-        producer_id: ProducerId(producer_id),
-        first_offset,
-        last_offset: -1,
-        last_stable_offset: -1,
-    }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use eosim_types::record::{EndTransactionMarker, Payload, Record, RecordBatch, TransactionResult};
+use eosim_types::record::{
+    AbortedTxn, EndTransactionMarker, Payload, Record, RecordBatch, TransactionResult,
+};
 use eosim_types::{CoordinatorEpoch, LeaderEpoch, ProducerEpoch, ProducerId, Sequence};
 
 use super::case::Batch;
@@ -10,14 +12,9 @@ use super::names::CaseNames;
 use crate::conform::fields::Unsupported;
 
 /// The batches that `batch` describes: one, or one for each run of records that compaction left
-/// side by side, which is the same to a reader.
-pub(super) fn build(
-    batch: &Batch,
-    aborted: &[(i64, i64)],
-    names: &mut CaseNames,
-) -> Result<Vec<RecordBatch>, Unsupported> {
-    let base = batch.base.or_else(|| batch.offsets.first().copied()).unwrap_or_default();
-    let last = batch.last.or_else(|| batch.offsets.last().copied()).unwrap_or(base);
+/// side by side, which is the same to a reader (K-FILT-2: see [`list_of_aborted`]).
+pub(super) fn build(batch: &Batch, names: &mut CaseNames) -> Result<Vec<RecordBatch>, Unsupported> {
+    let (base, last) = ends(batch);
     let mut runs: Vec<(i64, Vec<Record>)> = Vec::new();
     for (&offset, text) in batch.offsets.iter().zip(&batch.values) {
         let record = record(text, names);
@@ -26,23 +23,39 @@ pub(super) fn build(
             _ => runs.push((offset, vec![record])),
         }
     }
-    let begins_inside =
-        |&(pid, first): &(i64, i64)| Some(pid) == batch.pid && base < first && first <= last;
-    if runs.len() > 1 && aborted.iter().any(begins_inside) {
-        return Err(Unsupported("a transaction that begins in a batch with holes".to_string()));
-    }
-    if runs.is_empty() {
+    if batch.corrupt || runs.is_empty() {
         return Ok(vec![header(batch, base, last, payload(batch)?)]);
     }
-    let firsts: Vec<_> = runs.iter().map(|(first, _)| *first).collect();
-    let parts = runs.into_iter().enumerate().map(|(at, (_, run))| {
-        let from = if at == 0 { base } else { firsts[at] };
-        let to = firsts.get(at + 1).map_or(last, |next| next - 1);
-        header(batch, from, to, Payload::Records(Arc::from(run)))
-    });
-    let parts: Vec<_> = parts.collect();
-    let leading_hole = parts[0].base_offset != firsts[0];
-    if leading_hole { Err(Unsupported("a hole at a batch's start".to_string())) } else { Ok(parts) }
+    if runs[0].0 > base {
+        runs.insert(0, (base, Vec::new()));
+    }
+    let nexts: Vec<_> = runs.iter().skip(1).map(|(first, _)| *first - 1).chain([last]).collect();
+    let parts = runs
+        .into_iter()
+        .zip(nexts)
+        .map(|((from, run), to)| header(batch, from, to, Payload::Records(Arc::from(run))));
+    Ok(parts.collect())
+}
+
+fn ends(batch: &Batch) -> (i64, i64) {
+    let base = batch.base.or_else(|| batch.offsets.first().copied()).unwrap_or_default();
+    (base, batch.last.or_else(|| batch.offsets.last().copied()).unwrap_or(base))
+}
+
+/// The aborted transactions of an answer. One that begins within a batch is looked at when the
+/// batch is, hence before its first part.
+pub(super) fn list_of_aborted(aborted: &[(i64, i64)], batches: &[Batch]) -> Vec<AbortedTxn> {
+    let begins = |first: i64| {
+        let within = |&(base, last): &(i64, i64)| base < first && first <= last;
+        batches.iter().map(ends).find(within).map_or(first, |(base, _)| base)
+    };
+    let entry = |&(producer_id, first)| AbortedTxn {
+        producer_id: ProducerId(producer_id),
+        first_offset: begins(first),
+        last_offset: -1,
+        last_stable_offset: -1,
+    };
+    aborted.iter().map(entry).collect()
 }
 
 fn count(run: &[Record]) -> i64 {

@@ -15,7 +15,7 @@ pub(crate) struct ClientCase {
     pub(crate) family: String,
     /// The finalized level in ApiVersions; 0 if the feature is absent.
     pub(super) transaction_version: i8,
-    pub(super) config: BTreeMap<String, String>,
+    pub(super) config: BTreeMap<String, Value>,
     pub(super) app: Vec<Value>,
     #[serde(default)]
     broker: Vec<Value>,
@@ -164,7 +164,10 @@ impl Rule {
                     number(from).is_some_and(|from| from <= n)
                         && number(to).is_some_and(|to| n <= to)
                 }
-                None => range.strip_suffix('+').and_then(number).is_some_and(|from| from <= n),
+                None => match range.strip_suffix('+') {
+                    Some(from) => number(from).is_some_and(|from| from <= n),
+                    None => number(range) == Some(n),
+                },
             },
             Some(exact) => exact.as_u64() == Some(u64::from(n)),
         }
@@ -182,12 +185,11 @@ impl ClientCase {
         self.broker.iter().map(|rule| read("broker rule", rule)).collect()
     }
 
-    /// The settings as one object, to be read by [`read`].
+    /// The settings as one object of strings, to be read by [`read`].
     pub(super) fn settings(&self) -> Value {
-        let pairs = self.config.iter();
-        Value::Object(
-            pairs.map(|(k, v)| (k.clone(), Value::String(v.clone()))).collect::<Map<_, _>>(),
-        )
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), Into::into);
+        let pairs = self.config.iter().map(|(k, v)| (k.clone(), Value::String(text(v))));
+        Value::Object(pairs.collect::<Map<_, _>>())
     }
 }
 
@@ -207,6 +209,7 @@ mod tests {
             (json!(2), false, true, false),
             (json!("2-4"), false, true, true),
             (json!("2+"), false, true, true),
+            (json!("2"), false, true, false),
             (Value::Null, true, true, true),
         ] {
             let rule: Rule = read("rule", &json!({ "api": "Produce", "n": n })).expect("a rule");

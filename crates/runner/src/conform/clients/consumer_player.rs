@@ -14,7 +14,7 @@ use super::consumer_steps::{Step, settings};
 use super::judge::{Seen, thrown};
 use super::names::{CaseNames, committable};
 use super::network::{Arrival, Network};
-use super::producer_player::{CLIENT, PATIENCE, STEPS_MAX, api_versions, node};
+use super::producer_player::{CLIENT, PATIENCE, STEPS_MAX, api_versions, node, refused};
 use super::settling::Settling;
 use super::wire::Versions;
 use crate::conform::fields::Unsupported;
@@ -48,7 +48,10 @@ impl ConsumerPlayer {
     pub(super) fn play(case: &ClientCase) -> Result<Seen, Unsupported> {
         let mut names = CaseNames::new();
         let broker = ScriptedBroker::new(case, &mut names)?;
-        let config = settings(case, &mut names)?;
+        let config = match settings(case, &mut names)? {
+            Ok(config) => config,
+            Err(exception) => return Ok(refused(&exception)),
+        };
         let api_versions = api_versions(case)?;
         let consumer = Consumer::new(&config, &[], &nodes(case));
         let mut player = Self {
@@ -93,15 +96,20 @@ impl ConsumerPlayer {
                 return Ok(ended);
             }
             let wake = self.consumer.next_wake(self.network.now);
-            self.let_time_pass(wake)?;
+            if !self.let_time_pass(wake)? {
+                break;
+            }
         }
-        Err(Unsupported("a case without an end".to_string()))
+        Err(Unsupported("a call without an end".to_string()))
     }
 
-    /// On to the next instant at which anything happens, `until` at the latest.
-    fn let_time_pass(&mut self, until: Instant) -> Result<(), Unsupported> {
+    /// On to the next instant at which anything happens, `until` at the latest; `false` if there is
+    /// none.
+    fn let_time_pass(&mut self, until: Instant) -> Result<bool, Unsupported> {
         let at = self.network.next_at().unwrap_or(Instant::FAR).min(until);
-        self.network.advance(at)?;
+        if !self.network.advance(at) {
+            return Ok(false);
+        }
         while self.network.is_due() {
             match self.network.step(&self.versions, &mut self.names)? {
                 Some(Arrival::Ended(correlation, response)) => {
@@ -112,7 +120,7 @@ impl ConsumerPlayer {
                 None => {}
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Lets time pass until `is_over`, for so long at most.
@@ -144,15 +152,24 @@ impl ConsumerPlayer {
                 self.consumer.assign(&named.collect::<Result<Vec<_>, _>>()?);
             }
             Step::Seek { partition, offset } => {
-                self.consumer.seek(self.names.find_partition(partition)?, *offset);
+                let partition = self.names.find_partition(partition)?;
+                if let Err(exception) = self.consumer.seek(partition, *offset) {
+                    return Ok(thrown(Map::new(), &exception));
+                }
             }
             Step::SeekToEnd { partition } => {
-                self.consumer.seek_to_end(self.names.find_partition(partition)?);
+                let partition = self.names.find_partition(partition)?;
+                if let Err(exception) = self.consumer.seek_to_end(partition) {
+                    return Ok(thrown(Map::new(), &exception));
+                }
             }
             Step::Lag { partition } => {
                 let partition = self.names.find_partition(partition)?;
                 let lag = self.with_cx(|consumer, cx, out| consumer.lag(partition, cx, out));
-                result = json!(lag.map_or("empty".to_string(), |lag| lag.to_string()));
+                match lag {
+                    Ok(lag) => result = json!(lag.map_or("empty".into(), |lag| lag.to_string())),
+                    Err(exception) => return Ok(thrown(Map::new(), &exception)),
+                }
             }
             Step::Release { name } => {
                 self.network.broker.release(name);
@@ -167,6 +184,7 @@ impl ConsumerPlayer {
             Step::AwaitAnswered { api, n } => {
                 self.wait(PATIENCE, |network| network.broker.answered(api) >= *n)?;
             }
+            Step::Features { .. } => {}
             Step::Disconnect { role } => self.network.disconnect(node(*role)?),
             Step::PollOnce { timeout_ms } => return self.poll_once(*timeout_ms),
             Step::PollFetches { n, timeout_ms } => {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use eosim_sim::cluster::Exception;
 use eosim_types::Duration;
 use eosim_types::config::{AutoOffsetReset, ConsumerConfig, GroupProtocol};
 use eosim_types::message::IsolationLevel;
@@ -9,7 +10,7 @@ use serde::Deserialize;
 
 use super::case::{ClientCase, read};
 use super::names::CaseNames;
-use super::producer_steps::set;
+use super::producer_steps::{not_a_setting, set};
 use crate::conform::fields::Unsupported;
 
 /// One step.
@@ -80,6 +81,11 @@ pub(super) enum Step {
     Disconnect {
         role: i32,
     },
+    /// No consumer asks for features.
+    Features {
+        #[serde(rename = "transaction_version")]
+        _transaction_version: i8,
+    },
 }
 
 const fn default_timeout() -> u64 {
@@ -113,19 +119,16 @@ impl Step {
             Self::Await { .. } => "await",
             Self::AwaitAnswered { .. } => "await_answered",
             Self::Disconnect { .. } => "disconnect",
+            Self::Features { .. } => "features",
         }
     }
 }
 
-/// The settings that recordings use, as the user wrote them.
+/// The settings that the model has, as the user wrote them; others have no effect, as in Kafka.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Settings {
     #[serde(rename = "isolation.level")]
     isolation_level: Option<String>,
-    /// A consumer that is no member commits nothing by itself.
-    #[serde(rename = "enable.auto.commit")]
-    _enable_auto_commit: Option<String>,
     #[serde(rename = "auto.offset.reset")]
     auto_offset_reset: Option<String>,
     #[serde(rename = "fetch.max.wait.ms")]
@@ -136,38 +139,40 @@ struct Settings {
     request_timeout_ms: Option<String>,
     #[serde(rename = "default.api.timeout.ms")]
     default_api_timeout_ms: Option<String>,
+    /// `retry.backoff.max.ms` is the same in every recording.
     #[serde(rename = "retry.backoff.ms")]
     retry_backoff_ms: Option<String>,
-    /// The same as `retry.backoff.ms` in every recording.
-    #[serde(rename = "retry.backoff.max.ms")]
-    _retry_backoff_max_ms: Option<String>,
+    /// `reconnect.backoff.max.ms` is the same in every recording.
     #[serde(rename = "reconnect.backoff.ms")]
     reconnect_backoff_ms: Option<String>,
-    /// The same as `reconnect.backoff.ms` in every recording.
-    #[serde(rename = "reconnect.backoff.max.ms")]
-    _reconnect_backoff_max_ms: Option<String>,
     #[serde(rename = "group.id")]
     group_id: Option<String>,
     #[serde(rename = "group.protocol")]
     group_protocol: Option<String>,
 }
 
-/// Reads the settings of `case`.
+/// Reads the settings of `case`; an error within is what the constructor throws.
 pub(super) fn settings(
     case: &ClientCase,
     names: &mut CaseNames,
-) -> Result<ConsumerConfig, Unsupported> {
-    let s: Settings = read("the settings", &case.settings())?;
+) -> Result<Result<ConsumerConfig, Exception>, Unsupported> {
+    let settings: Settings = read("the settings", &case.settings())?;
+    Ok(construct(settings, names))
+}
+
+fn construct(s: Settings, names: &mut CaseNames) -> Result<ConsumerConfig, Exception> {
     let mut config = ConsumerConfig {
         isolation_level: match s.isolation_level.as_deref() {
             Some("read_committed") => IsolationLevel::ReadCommitted,
-            _ => IsolationLevel::ReadUncommitted,
+            None | Some("read_uncommitted") => IsolationLevel::ReadUncommitted,
+            Some(_) => return Err(not_a_setting()),
         },
         auto_offset_reset: reset(s.auto_offset_reset.as_deref())?,
         group: s.group_id.map(|group| names.add_group(&group)),
-        group_protocol: match s.group_protocol.as_deref() {
+        group_protocol: match s.group_protocol.as_deref().map(str::to_lowercase).as_deref() {
             Some("consumer") => GroupProtocol::Consumer,
-            _ => GroupProtocol::Classic,
+            None | Some("classic") => GroupProtocol::Classic,
+            Some(_) => return Err(not_a_setting()),
         },
         ..ConsumerConfig::default()
     };
@@ -186,22 +191,58 @@ pub(super) fn settings(
     Ok(config)
 }
 
-/// `by_duration:` is read in hours, minutes and seconds.
-fn reset(text: Option<&str>) -> Result<AutoOffsetReset, Unsupported> {
-    let other = |text: &str| Unsupported(format!("auto.offset.reset={text}"));
+fn reset(text: Option<&str>) -> Result<AutoOffsetReset, Exception> {
     match text {
         None | Some("latest") => Ok(AutoOffsetReset::Latest),
         Some("earliest") => Ok(AutoOffsetReset::Earliest),
         Some("none") => Ok(AutoOffsetReset::None),
         Some(text) => {
-            let of = text.strip_prefix("by_duration:PT").ok_or_else(|| other(text))?;
-            let units = [("H", 3_600_000), ("M", 60_000), ("S", 1_000)];
-            let millis = units.iter().find_map(|(unit, millis)| {
-                let count: u64 = of.strip_suffix(unit)?.parse().ok()?;
-                Some(count * millis)
-            });
-            let age = Duration::from_millis(millis.ok_or_else(|| other(text))?);
-            Ok(AutoOffsetReset::ByDuration(age))
+            let age = text.strip_prefix("by_duration:").and_then(iso_duration);
+            age.map(AutoOffsetReset::ByDuration).ok_or_else(not_a_setting)
+        }
+    }
+}
+
+/// `PnDTnHnMnS` without fractions (`java.time.Duration#parse`).
+fn iso_duration(text: &str) -> Option<Duration> {
+    let (days, times) = text
+        .strip_prefix('P')?
+        .split_once('T')
+        .map_or_else(|| (text.strip_prefix('P'), ""), |(days, times)| (Some(days), times));
+    let mut seconds = 0;
+    for (part, units) in
+        [(days?, &[('D', 86_400)][..]), (times, &[('H', 3_600), ('M', 60), ('S', 1)])]
+    {
+        let mut rest = part;
+        for &(unit, length) in units {
+            if let Some((count, behind)) = rest.split_once(unit) {
+                seconds += count.parse::<u64>().ok()?.checked_mul(length)?;
+                rest = behind;
+            }
+        }
+        if !rest.is_empty() {
+            return None;
+        }
+    }
+    Some(Duration::from_millis(seconds.checked_mul(1_000)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_read_as_java_writes_it_k_off_4() {
+        for (text, seconds) in [
+            ("PT1H", Some(3_600)),
+            ("P1DT1M", Some(86_460)),
+            ("PT1H30M2S", Some(5_402)),
+            ("P2D", Some(172_800)),
+            ("1H", None),
+            ("PT1X", None),
+        ] {
+            let read = iso_duration(text).map(|age| age.as_millis() / 1_000);
+            assert_eq!(read, seconds, "{text}");
         }
     }
 }

@@ -115,13 +115,13 @@ impl Network {
         self.events.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// On to `at`, which must not be never.
-    pub(super) fn advance(&mut self, at: Instant) -> Result<(), Unsupported> {
-        if at == Instant::FAR {
-            return Err(Unsupported("a case that waits for ever".to_string()));
+    /// On to `at`; `false` if that is never.
+    pub(super) fn advance(&mut self, at: Instant) -> bool {
+        let comes = at != Instant::FAR;
+        if comes {
+            self.now = self.now.max(at);
         }
-        self.now = self.now.max(at);
-        Ok(())
+        comes
     }
 
     /// Is anything left to do at this instant?

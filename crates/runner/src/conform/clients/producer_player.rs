@@ -19,11 +19,11 @@ use serde_json::{Map, Value, json};
 use super::broker::{
     GROUP_COORDINATOR, LEADER, SECOND_LEADER, ScriptedBroker, TRANSACTION_COORDINATOR, nodes,
 };
-use super::case::{ClientCase, read};
+use super::case::ClientCase;
 use super::judge::{Seen, thrown};
 use super::names::{CaseNames, committable};
 use super::network::{Arrival, Features, Network};
-use super::producer_steps::{Step, settings};
+use super::producer_steps::{Step, read_step, settings};
 use super::settling::Settling;
 use super::state;
 use super::wire::Versions;
@@ -49,11 +49,29 @@ enum Waiting {
     Join(usize),
 }
 
-/// One `send()` that has a future.
+/// One `send()`.
 struct Sent {
     call: CallId,
     value: String,
     partition: TopicPartition,
+    /// It returned, and did not throw.
+    has_future: bool,
+}
+
+/// A step at its place in the script.
+#[derive(Clone)]
+struct AppStep {
+    at: usize,
+    step: Step,
+    own_thread: bool,
+}
+
+/// A step that has begun and what it waits for.
+#[derive(Clone)]
+struct Begun {
+    at: usize,
+    step: Step,
+    waiting: Option<Waiting>,
 }
 
 /// A case under way.
@@ -65,11 +83,11 @@ pub(super) struct ProducerPlayer {
     versions: Versions,
     marks: Marks,
     out: Out<Message, Observed>,
-    steps: VecDeque<(usize, Step)>,
-    /// The step that waits, for what, and until when at most.
-    waiting: Option<(usize, Step, Waiting, Instant)>,
-    /// Steps in threads of their own: step, call, and the entry of the join.
-    background: Vec<(usize, &'static str, CallId)>,
+    steps: VecDeque<AppStep>,
+    /// The step that waits, and until when at most.
+    waiting: Option<(Begun, Instant)>,
+    /// Steps in threads of their own.
+    background: Vec<Begun>,
     returned: BTreeMap<CallId, Result<(), Exception>>,
     sent: Vec<Sent>,
     /// How the futures ended that did.
@@ -86,14 +104,13 @@ impl ProducerPlayer {
             Ok(constructed) => constructed,
             Err(exception) => return Ok(refused(&exception)),
         };
-        if config.acks == 0 {
-            return Err(Unsupported("acks=0".to_string()));
-        }
         let transactional_id = transactional_id.map(|id| names.add_transactional_id(&id));
-        let steps = case.app.iter().enumerate();
-        let steps = steps.map(|(at, step)| Ok((at, read("the step", step)?)));
-        let mut steps = steps.collect::<Result<VecDeque<_>, Unsupported>>()?;
-        steps.push_back((case.app.len(), Step::Settle {}));
+        let mut steps = VecDeque::new();
+        for (at, step) in case.app.iter().enumerate() {
+            let (step, own_thread) = read_step(step)?;
+            steps.push_back(AppStep { at, step, own_thread });
+        }
+        steps.push_back(AppStep { at: case.app.len(), step: Step::Settle {}, own_thread: false });
         let producer = Producer::new(&config, transactional_id, &nodes(case));
         let api_versions = api_versions(case)?;
         let mut player = Self {
@@ -136,36 +153,43 @@ impl ProducerPlayer {
 
     fn learn(&mut self, outcome: Outcome) {
         match outcome {
-            Outcome::Returned { call, result } => drop(self.returned.insert(call, result)),
+            Outcome::Returned { call, result } => {
+                let sent = self.sent.iter_mut().find(|sent| sent.call == call);
+                if let Some(sent) = sent {
+                    sent.has_future = result.is_ok();
+                }
+                self.returned.insert(call, result);
+            }
             Outcome::Record(record) => drop(self.futures.insert(record.call, record.result)),
             Outcome::RawProduced { .. } => {}
         }
     }
 
-    /// Runs until the last step is over.
+    /// Runs until the last step is over, or until nothing will ever happen again.
     fn run(&mut self) -> Result<(), Unsupported> {
         for _ in 0..STEPS_MAX {
             while self.go_on()? {}
             if self.steps.is_empty() && self.waiting.is_none() {
                 return Ok(());
             }
-            if !self.with_cx(Producer::turn) {
-                self.let_time_pass()?;
+            if !self.with_cx(Producer::turn) && !self.let_time_pass()? {
+                return Ok(());
             }
         }
-        Err(Unsupported("a case without an end".to_string()))
+        Ok(())
     }
 
-    /// On to the next instant at which anything happens.
-    fn let_time_pass(&mut self) -> Result<(), Unsupported> {
-        let own = self.waiting.as_ref().map_or(Instant::FAR, |(.., waiting, end)| match waiting {
-            Waiting::Until(until) => *until,
-            Waiting::Settled(settling) => settling.next_look(self.network.now),
-            _ => *end,
+    /// On to the next instant at which anything happens; `false` if there is none.
+    fn let_time_pass(&mut self) -> Result<bool, Unsupported> {
+        let own = self.waiting.as_ref().map_or(Instant::FAR, |(begun, end)| {
+            let own = begun.waiting.as_ref().map_or(Instant::FAR, |waiting| self.wakes_at(waiting));
+            own.min(*end)
         });
         let at = self.network.next_at().unwrap_or(Instant::FAR);
         let at = at.min(own).min(self.producer.next_wake());
-        self.network.advance(at)?;
+        if !self.network.advance(at) {
+            return Ok(false);
+        }
         while self.network.is_due() {
             match self.network.step(&self.versions, &mut self.names)? {
                 Some(Arrival::Ended(correlation, response)) => {
@@ -176,7 +200,20 @@ impl ProducerPlayer {
                 None => {}
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// When `waiting` may end by lapse of time.
+    fn wakes_at(&self, waiting: &Waiting) -> Instant {
+        match waiting {
+            Waiting::Until(until) => *until,
+            Waiting::Settled(settling) => settling.next_look(self.network.now),
+            Waiting::Join(place) => {
+                let joined = self.background[*place].waiting.as_ref();
+                joined.map_or(Instant::FAR, |waiting| self.wakes_at(waiting))
+            }
+            _ => Instant::FAR,
+        }
     }
 
     fn connected(&mut self, features: Features) {
@@ -186,19 +223,26 @@ impl ProducerPlayer {
 
     /// Takes the next step, or ends the wait of one; `false` if the application waits.
     fn go_on(&mut self) -> Result<bool, Unsupported> {
-        if let Some((at, step, waiting, end)) = self.waiting.take() {
-            if !self.is_over(&waiting) && self.network.now < end {
-                self.waiting = Some((at, step, waiting, end));
+        if let Some((begun, end)) = self.waiting.take() {
+            if !self.is_over(&begun) && self.network.now < end {
+                self.waiting = Some((begun, end));
                 return Ok(false);
             }
-            self.end(at, &step, &waiting);
+            self.end(&begun);
             return Ok(true);
         }
-        let Some((at, step)) = self.steps.pop_front() else { return Ok(false) };
-        if let Some(waiting) = self.begin(at, &step)? {
-            let endless = matches!(waiting, Waiting::Call(_) | Waiting::Until(_));
+        let Some(AppStep { at, step, own_thread }) = self.steps.pop_front() else {
+            return Ok(false);
+        };
+        let waiting = self.begin(at, &step)?;
+        let begun = Begun { at, step, waiting };
+        if own_thread {
+            self.note(at, begun.step.name(), json!({ "async": true }));
+            self.background.push(begun);
+        } else if begun.waiting.is_some() {
+            let endless = matches!(begun.waiting, Some(Waiting::Call(_) | Waiting::Until(_)));
             let end = if endless { Instant::FAR } else { self.network.now + PATIENCE };
-            self.waiting = Some((at, step, waiting, end));
+            self.waiting = Some((begun, end));
         }
         Ok(true)
     }
@@ -214,7 +258,7 @@ impl ProducerPlayer {
             Step::Sleep { ms } => Some(Waiting::Until(now + Duration::from_millis(*ms))),
             Step::Settle {} | Step::State {} => Some(Waiting::Settled(Settling::begin(now))),
             Step::Join { of } => {
-                let named = self.background.iter().rposition(|(_, name, _)| name == of);
+                let named = self.background.iter().rposition(|begun| begun.step.name() == of);
                 Some(Waiting::Join(named.ok_or_else(|| Unsupported(format!("join of {of}")))?))
             }
             Step::Release { name } => {
@@ -242,34 +286,29 @@ impl ProducerPlayer {
                 self.producer.set_next_sequence(partition, Sequence(*next));
                 None
             }
-            call => self.begin_call(at, call)?,
+            call => Some(Waiting::Call(self.begin_call(call)?)),
         })
     }
 
-    fn begin_call(&mut self, at: usize, step: &Step) -> Result<Option<Waiting>, Unsupported> {
+    fn begin_call(&mut self, step: &Step) -> Result<CallId, Unsupported> {
         let call = self.call_of(step)?;
-        let id = self.with_cx(|producer, cx, _| producer.call(call, cx));
         if let Step::Send { partition, value, .. } = step {
-            let partition = self.names.of_topic(*partition);
-            self.sent.push(Sent { call: id, value: value.clone(), partition });
+            let (partition, value) = (self.names.of_topic(*partition), value.clone());
+            // The call may return at once.
+            let call = self.producer.next_call();
+            self.sent.push(Sent { call, value, partition, has_future: false });
         }
-        let name = step.call_name().expect("every other step is no call");
-        if step.is_in_background() {
-            self.background.push((at, name, id));
-            self.note(at, name, json!({ "async": true }));
-            return Ok(None);
-        }
-        Ok(Some(Waiting::Call(id)))
+        Ok(self.with_cx(|producer, cx, _| producer.call(call, cx)))
     }
 
     fn call_of(&mut self, step: &Step) -> Result<Call, Unsupported> {
         Ok(match step {
-            Step::Init { .. } => Call::InitTransactions,
+            Step::Init {} => Call::InitTransactions,
             Step::Begin {} => Call::BeginTransaction,
-            Step::Flush { .. } => Call::Flush,
-            Step::Commit { .. } => Call::CommitTransaction,
-            Step::Abort { .. } => Call::AbortTransaction,
-            Step::Close { timeout_ms, .. } => {
+            Step::Flush {} => Call::Flush,
+            Step::Commit {} => Call::CommitTransaction,
+            Step::Abort {} => Call::AbortTransaction,
+            Step::Close { timeout_ms } => {
                 Call::Close { timeout: timeout_ms.map(Duration::from_millis) }
             }
             Step::Send { partition, value, size } => Call::Send {
@@ -280,7 +319,7 @@ impl ProducerPlayer {
                     value_bytes: padded(value, *size),
                 },
             },
-            Step::Offsets { group, offsets, member, generation, instance, .. } => {
+            Step::Offsets { group, offsets, member, generation, instance } => {
                 let (member, instance) = (member.as_deref(), instance.as_deref());
                 let committed = offsets.iter().map(|(partition, &offset)| {
                     Ok(committable(self.names.find_partition(partition)?, offset))
@@ -296,14 +335,17 @@ impl ProducerPlayer {
         })
     }
 
-    fn is_over(&self, waiting: &Waiting) -> bool {
+    fn is_over(&self, begun: &Begun) -> bool {
+        let Some(waiting) = &begun.waiting else { return true };
         match waiting {
             Waiting::Call(call) => self.returned.contains_key(call),
             Waiting::Arrived(api, n) => self.network.broker.arrived(api) >= *n,
             Waiting::Answered(api, n) => self.network.broker.answered(api) >= *n,
             Waiting::Futures(values) => {
-                let mut waited = self.sent.iter().filter(|sent| values.contains(&sent.value));
-                waited.all(|sent| self.futures.contains_key(&sent.call))
+                let mut futures = self.sent.iter().filter(|sent| sent.has_future);
+                futures.all(|sent| {
+                    !values.contains(&sent.value) || self.futures.contains_key(&sent.call)
+                })
             }
             Waiting::State(state) => {
                 self.producer.state().is_some_and(|known| known.name() == state)
@@ -312,41 +354,47 @@ impl ProducerPlayer {
             Waiting::Settled(settling) => {
                 settling.is_over(self.network.now, self.network.last_activity)
             }
-            Waiting::Join(place) => self.returned.contains_key(&self.background[*place].2),
+            Waiting::Join(place) => self.is_over(&self.background[*place]),
         }
     }
 
-    fn end(&mut self, at: usize, step: &Step, waiting: &Waiting) {
-        match waiting {
-            Waiting::Call(call) => {
-                let name = step.call_name().expect("it waited for a call");
-                let mut entry = Map::new();
-                if let Step::Send { value, .. } = step {
-                    entry.insert("value".to_string(), json!(value));
-                }
-                let result = self.returned.remove(call).expect("it returned");
-                if result.is_err() {
-                    self.sent.retain(|sent| sent.call != *call);
-                }
-                self.note(at, name, returned(entry, &result));
+    fn end(&mut self, begun: &Begun) {
+        match begun.waiting {
+            Some(Waiting::Call(_)) => {
+                let entry = self.result_of(begun);
+                self.note(begun.at, begun.step.name(), entry);
             }
-            Waiting::Join(place) => {
-                let (begun, name, call) = self.background[*place];
-                let mut entry = Map::new();
-                entry.insert("step".to_string(), json!(begun));
-                entry.insert("joined".to_string(), json!(name));
-                let result = self.returned.get(&call);
-                self.outcome.push(result.map_or_else(
-                    || json!({ "step": begun, "joined": name, "result": "pending" }),
-                    |result| returned(entry, result),
-                ));
+            Some(Waiting::Join(place)) => {
+                let joined = self.background[place].clone();
+                let mut entry = self.result_of(&joined);
+                entry["step"] = json!(joined.at);
+                entry["joined"] = json!(joined.step.name());
+                self.outcome.push(entry);
             }
-            Waiting::Settled(_) if *step == (Step::State {}) => {
+            Some(Waiting::Settled(_)) if begun.step == (Step::State {}) => {
                 let state = state::describe(&self.producer, &self.names);
-                self.note(at, "state", json!({ "result": "ok", "state": state }));
+                self.note(begun.at, "state", json!({ "result": "ok", "state": state }));
             }
             _ => {}
         }
+    }
+
+    /// What `begun` returned or threw, if it is over.
+    fn result_of(&self, begun: &Begun) -> Value {
+        let mut entry = Map::new();
+        if let Step::Send { value, .. } = &begun.step {
+            entry.insert("value".to_string(), json!(value));
+        }
+        let result = match &begun.waiting {
+            Some(Waiting::Call(call)) => self.returned.get(call).cloned(),
+            _ => self.is_over(begun).then_some(Ok(())),
+        };
+        match result {
+            Some(Err(exception)) => return thrown(entry, &exception).into(),
+            Some(Ok(())) => entry.insert("result".to_string(), json!("ok")),
+            None => entry.insert("result".to_string(), json!("pending")),
+        };
+        entry.into()
     }
 
     fn note(&mut self, at: usize, name: &str, mut entry: Value) {
@@ -357,7 +405,7 @@ impl ProducerPlayer {
 
     /// What the futures hold in the end.
     fn finish(&mut self) {
-        for Sent { call, value, partition } in &self.sent {
+        for Sent { call, value, partition, .. } in self.sent.iter().filter(|s| s.has_future) {
             let mut entry = Map::new();
             entry.insert("future".to_string(), json!(value));
             match self.futures.get(call) {
@@ -377,20 +425,10 @@ impl ProducerPlayer {
 }
 
 /// A constructor that throws is all there is to see.
-fn refused(exception: &Exception) -> Seen {
+pub(super) fn refused(exception: &Exception) -> Seen {
     let mut entry = Map::new();
     entry.insert("do".to_string(), json!("construct"));
     Seen { outcome: vec![thrown(entry, exception).into()], ..Seen::default() }
-}
-
-fn returned(mut entry: Map<String, Value>, result: &Result<(), Exception>) -> Value {
-    match result {
-        Ok(()) => {
-            entry.insert("result".to_string(), json!("ok"));
-            entry.into()
-        }
-        Err(exception) => thrown(entry, exception).into(),
-    }
 }
 
 /// The bytes of `value`, padded to `size` with dots, at least one.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use eosim_sim::cluster::Exception;
 use eosim_sim::cluster::producer::{Written, validated};
+use eosim_sim::cluster::{Exception, ExceptionClass};
 use eosim_types::Duration;
 use eosim_types::config::ProducerConfig;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::case::{ClientCase, read};
 use crate::conform::fields::Unsupported;
@@ -15,10 +16,7 @@ use crate::conform::fields::Unsupported;
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Step {
-    Init {
-        #[serde(default, rename = "async")]
-        in_background: bool,
-    },
+    Init {},
     Begin {},
     Send {
         partition: i32,
@@ -26,10 +24,7 @@ pub(super) enum Step {
         #[serde(default)]
         size: u32,
     },
-    Flush {
-        #[serde(default, rename = "async")]
-        in_background: bool,
-    },
+    Flush {},
     Offsets {
         group: String,
         offsets: BTreeMap<String, i64>,
@@ -39,22 +34,12 @@ pub(super) enum Step {
         generation: Option<i32>,
         #[serde(default)]
         instance: Option<String>,
-        #[serde(default, rename = "async")]
-        in_background: bool,
     },
-    Commit {
-        #[serde(default, rename = "async")]
-        in_background: bool,
-    },
-    Abort {
-        #[serde(default, rename = "async")]
-        in_background: bool,
-    },
+    Commit {},
+    Abort {},
     Close {
         #[serde(default)]
         timeout_ms: Option<u64>,
-        #[serde(default, rename = "async")]
-        in_background: bool,
     },
     Await {
         api: String,
@@ -97,38 +82,43 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// The call's name, for a step that is one.
-    pub(super) const fn call_name(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Init { .. } => "init",
+    /// Its name in the recordings.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Init {} => "init",
             Self::Begin {} => "begin",
             Self::Send { .. } => "send",
-            Self::Flush { .. } => "flush",
+            Self::Flush {} => "flush",
             Self::Offsets { .. } => "offsets",
-            Self::Commit { .. } => "commit",
-            Self::Abort { .. } => "abort",
+            Self::Commit {} => "commit",
+            Self::Abort {} => "abort",
             Self::Close { .. } => "close",
-            _ => return None,
-        })
-    }
-
-    /// Does it run in a thread of its own?
-    pub(super) const fn is_in_background(&self) -> bool {
-        match self {
-            Self::Init { in_background }
-            | Self::Flush { in_background }
-            | Self::Offsets { in_background, .. }
-            | Self::Commit { in_background }
-            | Self::Abort { in_background }
-            | Self::Close { in_background, .. } => *in_background,
-            _ => false,
+            Self::Await { .. } => "await",
+            Self::AwaitAnswered { .. } => "await_answered",
+            Self::Wait { .. } => "wait",
+            Self::AwaitState { .. } => "await_state",
+            Self::Release { .. } => "release",
+            Self::Sleep { .. } => "sleep",
+            Self::Settle {} => "settle",
+            Self::State {} => "state",
+            Self::Count { .. } => "count",
+            Self::Features { .. } => "features",
+            Self::Disconnect { .. } => "disconnect",
+            Self::SetNextSequence { .. } => "set_next_sequence",
+            Self::Join { .. } => "join",
         }
     }
 }
 
-/// The settings that recordings use, as the user wrote them.
+/// One step, and whether it runs in a thread of its own.
+pub(super) fn read_step(step: &Value) -> Result<(Step, bool), Unsupported> {
+    let mut step = step.clone();
+    let own = step.as_object_mut().and_then(|fields| fields.remove("async"));
+    Ok((read("the step", &step)?, own == Some(Value::Bool(true))))
+}
+
+/// The settings that the model has, as the user wrote them; others have no effect, as in Kafka.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Settings {
     #[serde(rename = "enable.idempotence")]
     enable_idempotence: Option<String>,
@@ -150,11 +140,9 @@ struct Settings {
     retry_backoff_ms: Option<String>,
     #[serde(rename = "retry.backoff.max.ms")]
     retry_backoff_max_ms: Option<String>,
+    /// `reconnect.backoff.max.ms` is the same in every recording.
     #[serde(rename = "reconnect.backoff.ms")]
     reconnect_backoff_ms: Option<String>,
-    /// The same as `reconnect.backoff.ms` in every recording.
-    #[serde(rename = "reconnect.backoff.max.ms")]
-    _reconnect_backoff_max_ms: Option<String>,
     #[serde(rename = "max.block.ms")]
     max_block_ms: Option<String>,
     #[serde(rename = "transactional.id")]
@@ -170,7 +158,11 @@ pub(super) type Constructed = Result<(ProducerConfig, Option<String>), Exception
 
 /// Reads the settings of `case`.
 pub(super) fn settings(case: &ClientCase) -> Result<Constructed, Unsupported> {
-    let s: Settings = read("the settings", &case.settings())?;
+    let settings: Settings = read("the settings", &case.settings())?;
+    Ok(construct(settings))
+}
+
+fn construct(s: Settings) -> Constructed {
     let mut config = ProducerConfig::default();
     let written = Written {
         enable_idempotence: s.enable_idempotence.is_some(),
@@ -199,16 +191,23 @@ pub(super) fn settings(case: &ClientCase) -> Result<Constructed, Unsupported> {
         set(&mut millis, text.as_ref())?;
         *duration = Duration::from_millis(millis);
     }
-    Ok(validated(config, written).map(|config| (config, s.transactional_id)))
+    if s.transactional_id.as_deref() == Some("") {
+        return Err(not_a_setting());
+    }
+    validated(config, written).map(|config| (config, s.transactional_id))
 }
 
-/// Reads `text`, if there is one.
+pub(super) fn not_a_setting() -> Exception {
+    Exception::new(ExceptionClass::Config)
+}
+
+/// Reads `text`, if there is one; the constructor throws if it is no such value.
 pub(super) fn set<T: std::str::FromStr>(
     value: &mut T,
     text: Option<&String>,
-) -> Result<(), Unsupported> {
+) -> Result<(), Exception> {
     if let Some(text) = text {
-        *value = text.parse().map_err(|_| Unsupported(format!("the setting {text}")))?;
+        *value = text.trim().parse().map_err(|_| not_a_setting())?;
     }
     Ok(())
 }
