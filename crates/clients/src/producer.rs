@@ -48,6 +48,8 @@ pub struct CallId(pub u32);
 pub enum Call {
     /// `initTransactions()`.
     InitTransactions,
+    /// `initTransactions(true)`: a prepared transaction stays open (KIP-939).
+    InitTransactionsKeepPrepared,
     /// `beginTransaction()`.
     BeginTransaction,
     /// `send()` to an explicit partition.
@@ -63,6 +65,12 @@ pub enum Call {
     CommitTransaction,
     /// `abortTransaction()`.
     AbortTransaction,
+    /// `prepareTransaction()` (KIP-939).
+    PrepareTransaction,
+    /// `completeTransaction()` (KIP-939): commits if this is what was prepared, else aborts.
+    CompleteTransaction(ProducerIdAndEpoch),
+    /// Goes on with a transaction of a life before, past the library's own calls, as Flink does.
+    ResumeTransaction(PreparedTransaction),
     /// `sendOffsetsToTransaction()`.
     SendOffsetsToTransaction {
         /// The group whose offsets they are.
@@ -84,6 +92,16 @@ pub enum Call {
         /// What; id and epoch are filled in.
         batch: RecordBatch,
     },
+}
+
+/// What an external coordinator keeps of a transaction that waits for its decision
+/// (`PreparedTxnState`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PreparedTransaction {
+    /// The producer id and epoch of the transaction.
+    pub producer: ProducerIdAndEpoch,
+    /// It runs in version 2.
+    pub is_transaction_v2_enabled: bool,
 }
 
 /// How a record's future ended.
@@ -134,6 +152,7 @@ enum Awaited {
     OffsetTopics { offsets: OffsetsToCommit, seen_updates: u32 },
     Metadata { partition: TopicPartition, record: Record },
     Flushed { until: CallId },
+    FlushedToPrepare { until: CallId },
     Closed,
     ReadyForRaw { partition: TopicPartition, batch: RecordBatch },
 }
@@ -267,6 +286,12 @@ impl Producer {
     #[must_use]
     pub fn is_transaction_v2_enabled(&self) -> bool {
         self.manager().is_some_and(TransactionManager::is_transaction_v2_enabled)
+    }
+
+    /// What an external coordinator must keep to end the open transaction after a crash.
+    #[must_use]
+    pub fn prepared_transaction(&self) -> Option<PreparedTransaction> {
+        self.manager().and_then(TransactionManager::prepared_transaction)
     }
 
     /// Is it certain that a commit that just threw did not and will not take effect?

@@ -93,7 +93,7 @@ impl World {
             Request::InitProducerId(_) => {
                 let error = self.init_error;
                 let producer_epoch = ProducerEpoch(self.next_epoch);
-                InitProducerIdResponse { error, producer_id: ProducerId(0), producer_epoch }.into()
+                InitProducerIdResponse::new(error, ProducerId(0), producer_epoch).into()
             }
             Request::EndTxn(r) => EndTxnResponse {
                 error: none,

@@ -114,6 +114,8 @@ fn transaction_requests() -> Vec<Request> {
         transaction_timeout_ms: 1,
         producer_id: ProducerId::NONE,
         producer_epoch: ProducerEpoch::NONE,
+        enable_2pc: false,
+        keep_prepared_txn: false,
     };
     let end = EndTxnRequest {
         version: 5,
@@ -192,11 +194,11 @@ fn responses(names: &mut Names) -> Vec<Response> {
         }
         .into(),
         FindCoordinatorResponse { error: ErrorCode::None, node: Some(B) }.into(),
-        InitProducerIdResponse {
-            error: ErrorCode::ConcurrentTransactions,
-            producer_id: ProducerId::NONE,
-            producer_epoch: ProducerEpoch::NONE,
-        }
+        InitProducerIdResponse::new(
+            ErrorCode::ConcurrentTransactions,
+            ProducerId::NONE,
+            ProducerEpoch::NONE,
+        )
         .into(),
         AddPartitionsToTxnResponse {
             error: ErrorCode::None,

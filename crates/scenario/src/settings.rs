@@ -97,6 +97,8 @@ settings! {
         "add.partitions.to.txn.retry.backoff.max.ms"
             add_partitions_to_txn_retry_backoff_max: Ms as "Millis",
         "transaction.max.timeout.ms" transaction_max_timeout_ms: i32 as "Int",
+        "transaction.two.phase.commit.enable"
+            transaction_two_phase_commit_enable: bool as "bool",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms"
             abort_timed_out_transactions_interval: Ms as "Millis",
         "transactional.id.expiration.ms" transactional_id_expiration: Ms as "Millis",
@@ -136,6 +138,8 @@ settings! {
         "max.request.size" max_request_size: i32 as "Int",
         "max.block.ms" max_block: Ms as "Millis",
         "transaction.timeout.ms" transaction_timeout_ms: i32 as "Int",
+        "transaction.two.phase.commit.enable"
+            transaction_two_phase_commit_enable: bool as "bool",
         "retry.backoff.ms" retry_backoff: Ms as "Millis",
         "retry.backoff.max.ms" retry_backoff_max: Ms as "Millis",
         "reconnect.backoff.ms" reconnect_backoff: Ms as "Millis",

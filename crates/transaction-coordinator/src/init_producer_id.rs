@@ -1,9 +1,7 @@
 //! InitProducerId: a producer id and epoch, new, bumped, or the same again for a retry.
 //!
 //! Kafka counterpart: `TransactionCoordinator.handleInitProducerId` and
-//! `prepareInitProducerIdTransit`. Two-phase commit (C-INIT-6, C-INIT-7, C-INIT-22) has no fields
-//! in the request; only its timeout is known, which exempts an id from C-TMO-1. Nor is anything
-//! forbidden to anybody (C-INIT-1).
+//! `prepareInitProducerIdTransit`. Nothing is forbidden to anybody (C-INIT-1).
 
 use eosim_types::message::InitProducerIdRequest;
 use eosim_types::record::TransactionResult;
@@ -19,7 +17,7 @@ use crate::coordinator::TransactionCoordinator;
 use crate::end_txn::EndTransaction;
 use crate::producer_id_manager::ProducerIdManager;
 use crate::response_callback::{EndTxnCaller, Identity, ResponseCallback, reply_init_producer_id};
-use crate::transaction_metadata::TransactionMetadata;
+use crate::transaction_metadata::{TWO_PHASE_COMMIT_TIMEOUT_MS, TransactionMetadata};
 use crate::txn_transit_metadata::TxnTransitMetadata;
 
 /// What InitProducerId leads to.
@@ -59,8 +57,7 @@ impl TransactionCoordinator {
             let id = self.producer_id_manager.generate_producer_id(cx);
             return reply_init_producer_id(cx, to, version, id.map(|id| (id, ProducerEpoch(0))));
         };
-        let timeout_ms = request.transaction_timeout_ms;
-        match self.init_producer_id(cx, to, version, transactional_id, timeout_ms, expected) {
+        match self.init_producer_id(cx, to, request, transactional_id, expected) {
             Ok(()) => {}
             Err(error) => {
                 let callback = ResponseCallback::InitProducerId { to, version };
@@ -73,19 +70,16 @@ impl TransactionCoordinator {
         &mut self,
         cx: &mut Ctx<'_>,
         to: ReplyTo,
-        version: i16,
+        request: &InitProducerIdRequest,
         transactional_id: TransactionalId,
-        timeout_ms: i32,
         expected: Option<Identity>,
     ) -> Result<(), ErrorCode> {
         rule!(cx.env, "C-INIT-5");
         if transactional_id == TransactionalId::EMPTY {
             return Err(ErrorCode::InvalidRequest);
         }
-        rule!(cx.env, "C-INIT-8");
-        if timeout_ms <= 0 || timeout_ms > cx.config.transaction_max_timeout_ms {
-            return Err(ErrorCode::InvalidTransactionTimeout);
-        }
+        let version = request.version;
+        let timeout_ms = stored_timeout_ms(cx, request)?;
         rule!(cx.env, "C-INIT-9");
         self.create_if_absent(cx, transactional_id, timeout_ms)?;
         let owned = self.state_manager.get_transaction_state(cx, transactional_id)?;
@@ -129,6 +123,28 @@ impl TransactionCoordinator {
         let metadata = TransactionMetadata::new(producer_id, timeout_ms, cx.env.clock_ms());
         self.state_manager.put_transaction_state_if_not_exists(cx, transactional_id, metadata)
     }
+}
+
+/// The timeout that the id is given, if the request may be made at all.
+fn stored_timeout_ms(cx: &mut Ctx<'_>, request: &InitProducerIdRequest) -> Result<i32, ErrorCode> {
+    if request.enable_2pc && !cx.config.transaction_two_phase_commit_enable {
+        rule!(cx.env, "C-INIT-6");
+        return Err(ErrorCode::TransactionalIdAuthorizationFailed);
+    }
+    if request.keep_prepared_txn {
+        rule!(cx.env, "C-INIT-7");
+        return Err(ErrorCode::UnsupportedVersion);
+    }
+    rule!(cx.env, "C-INIT-8");
+    if request.enable_2pc {
+        rule!(cx.env, "C-INIT-22");
+        return Ok(TWO_PHASE_COMMIT_TIMEOUT_MS);
+    }
+    let timeout_ms = request.transaction_timeout_ms;
+    if timeout_ms <= 0 || timeout_ms > cx.config.transaction_max_timeout_ms {
+        return Err(ErrorCode::InvalidTransactionTimeout);
+    }
+    Ok(timeout_ms)
 }
 
 /// Kafka: `prepareInitProducerIdTransit`; C-INIT-11 to C-INIT-16.

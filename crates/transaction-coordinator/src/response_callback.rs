@@ -80,7 +80,7 @@ pub(crate) fn reply_init_producer_id(
     rule!(cx.env, "C-INIT-3");
     let (producer_id, producer_epoch) = outcome.unwrap_or(NO_IDENTITY);
     let error = map_producer_fenced(error_of(outcome), version, 4);
-    cx.reply(to, InitProducerIdResponse { error, producer_id, producer_epoch });
+    cx.reply(to, InitProducerIdResponse::new(error, producer_id, producer_epoch));
 }
 
 impl EndTxnCaller {

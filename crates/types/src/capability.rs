@@ -55,6 +55,8 @@ capabilities! {
         "A version 2 producer begins with sequence 0 where nothing is known of it.";
     LowerEpochIsRefusedEarly, V4_1, "KAFKA-18042", ["L-VER-3"],
         "A batch of an older epoch is refused before the coordinator is asked.";
+    TwoPhaseCommitAtBrokers, V4_1, "KIP-939", ["C-INIT-6", "C-INIT-7", "C-INIT-22"],
+        "InitProducerId 6: transactions of a two-phase commit, which never time out.";
     MarkerHasTransactionVersion, V4_2, "KIP-1228", ["L-MRK-3", "L-WTM-2"],
         "WriteTxnMarkers 2: a marker says by which transaction version it was decided.";
     CoordinatorRotatesProducerId, V4_3, "KAFKA-20090", ["C-END-15"],
@@ -69,6 +71,8 @@ capabilities! {
         "A version 2 COMMIT of a transaction to which nothing was added bumps the epoch.";
     LastEpochIsWritten, V4_5, "KAFKA-20357", ["C-REC-2", "C-LOAD-5"],
         "The last producer epoch stands in __transaction_state.";
+    TwoPhaseCommitAtProducers, V4_5, "KIP-939", ["P-CFG-6", "P-REQ-5"],
+        "The producer asks for two-phase commit and has prepareTransaction().";
     FirstSequenceIsZero, V4_5, "KAFKA-15591", ["L-SEQ-4"],
         "In a log that nobody ever wrote to everybody begins with sequence 0.";
 }

@@ -41,6 +41,8 @@ pub struct BrokerConfig {
     pub add_partitions_to_txn_retry_backoff_max: Duration,
     /// `transaction.max.timeout.ms`.
     pub transaction_max_timeout_ms: i32,
+    /// `transaction.two.phase.commit.enable` (C-INIT-6).
+    pub transaction_two_phase_commit_enable: bool,
     /// `transaction.abort.timed.out.transaction.cleanup.interval.ms` (C-TMO-1).
     pub abort_timed_out_transactions_interval: Duration,
     /// `transactional.id.expiration.ms` (C-EXP-1).
@@ -98,6 +100,7 @@ impl Default for BrokerConfig {
             add_partitions_to_txn_retry_backoff: Duration::from_millis(20),
             add_partitions_to_txn_retry_backoff_max: Duration::from_millis(100),
             transaction_max_timeout_ms: 900_000,
+            transaction_two_phase_commit_enable: false,
             abort_timed_out_transactions_interval: Duration::from_millis(10_000),
             transactional_id_expiration: Duration::from_millis(604_800_000),
             remove_expired_transactional_ids_interval: Duration::from_millis(3_600_000),
@@ -183,6 +186,8 @@ pub struct ProducerConfig {
     pub max_block: Duration,
     /// `transaction.timeout.ms`.
     pub transaction_timeout_ms: i32,
+    /// `transaction.two.phase.commit.enable` (P-CFG-6).
+    pub transaction_two_phase_commit_enable: bool,
     /// `retry.backoff.ms`.
     pub retry_backoff: Duration,
     /// `retry.backoff.max.ms`.
@@ -207,6 +212,7 @@ impl Default for ProducerConfig {
             max_request_size: 1_048_576,
             max_block: Duration::from_millis(60_000),
             transaction_timeout_ms: 60_000,
+            transaction_two_phase_commit_enable: false,
             retry_backoff: Duration::from_millis(100),
             retry_backoff_max: Duration::from_millis(1_000),
             reconnect_backoff: Duration::from_millis(50),

@@ -122,6 +122,9 @@ impl KafkaVersion {
         match request {
             Request::Produce(request) => request.version <= 11 || bumps,
             Request::EndTxn(request) => request.version <= 4 || bumps,
+            Request::InitProducerId(request) => {
+                request.version <= 5 || self.has(Capability::TwoPhaseCommitAtBrokers)
+            }
             Request::TxnOffsetCommit(request) => request.version <= 4 || bumps,
             Request::WriteTxnMarkers(request) => {
                 request.version <= 1 || self.has(Capability::MarkerHasTransactionVersion)

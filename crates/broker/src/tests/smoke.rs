@@ -15,6 +15,8 @@ fn init(cluster: &mut Cluster, to: i32) -> InitProducerIdResponse {
         transaction_timeout_ms: 60_000,
         producer_id: ProducerId::NONE,
         producer_epoch: ProducerEpoch::NONE,
+        enable_2pc: false,
+        keep_prepared_txn: false,
     };
     loop {
         let Response::InitProducerId(response) = cluster.ask(to, request) else { panic!() };

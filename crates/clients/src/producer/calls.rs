@@ -12,7 +12,7 @@ use super::record_accumulator::Appended;
 use super::sender::InFlight;
 use super::transaction_manager::{Caller, OffsetsToCommit, ResultId, TransactionManager};
 use super::{
-    Awaited, Call, CallId, Outcome, Producer, RecordOutcome, ResultKind, Waiting, stamped,
+    Awaited, Call, CallId, Outcome, Producer, RecordOutcome, ResultKind, State, Waiting, stamped,
 };
 use crate::exception::{Exception, ExceptionClass};
 use crate::network_client::ClientOut;
@@ -26,24 +26,39 @@ impl Producer {
             self.returned(id, Err(thrown));
             return id;
         }
+        if self.state() == Some(State::PreparedTransaction) && !ends_prepared(&call) {
+            self.returned(id, Err(Exception::illegal_state()));
+            return id;
+        }
+        self.begin(id, call, cx);
+        id
+    }
+
+    fn begin(&mut self, id: CallId, call: Call, cx: &mut Cx<'_>) {
         match call {
-            Call::InitTransactions => {
-                let begun = self.with_manager(|m, cx| m.initialize_transactions(&mut cx.env), cx);
-                self.await_result(id, begun, ResultKind::Initialization, cx.now());
-            }
+            Call::InitTransactions => self.init_transactions(id, false, cx),
+            Call::InitTransactionsKeepPrepared => self.init_transactions(id, true, cx),
             Call::BeginTransaction => {
                 let begun = self.with_manager(|m, cx| m.begin_transaction(&mut cx.env), cx);
                 self.returned(id, begun);
             }
             Call::Send { partition, record } => self.send(id, partition, record, cx),
-            Call::Flush => self.flush(id),
-            Call::CommitTransaction => {
-                let begun = self.with_manager(|m, cx| m.begin_commit(&mut cx.env), cx);
-                self.await_result(id, begun, ResultKind::Completion, cx.now());
+            Call::Flush => self.flush(id, Awaited::Flushed { until: id }),
+            Call::CommitTransaction => self.complete(id, Ok(true), cx),
+            Call::AbortTransaction => self.complete(id, Ok(false), cx),
+            Call::PrepareTransaction => {
+                match self.with_manager(|m, cx| m.throw_unless_two_phase_commit(&cx.env), cx) {
+                    Ok(()) => self.flush(id, Awaited::FlushedToPrepare { until: id }),
+                    Err(thrown) => self.returned(id, Err(thrown)),
+                }
             }
-            Call::AbortTransaction => {
-                let begun = self.with_manager(|m, cx| m.begin_abort(&mut cx.env), cx);
-                self.await_result(id, begun, ResultKind::Completion, cx.now());
+            Call::CompleteTransaction(token) => {
+                let commits = self.with_manager(|m, _| m.is_prepared_as(token), cx);
+                self.complete(id, commits, cx);
+            }
+            Call::ResumeTransaction(transaction) => {
+                let resumed = self.with_manager(|m, _| m.resume_transaction(transaction), cx);
+                self.returned(id, resumed);
             }
             Call::SendOffsetsToTransaction { group, member, offsets } => {
                 self.send_offsets_to_transaction(
@@ -61,7 +76,25 @@ impl Producer {
                 self.wait(id, Awaited::ReadyForRaw { partition, batch }, Instant::FAR);
             }
         }
-        id
+    }
+
+    fn init_transactions(&mut self, call: CallId, keep_prepared: bool, cx: &mut Cx<'_>) {
+        let begun =
+            self.with_manager(|m, cx| m.initialize_transactions(keep_prepared, &mut cx.env), cx);
+        self.await_result(call, begun, ResultKind::Initialization, cx.now());
+    }
+
+    /// Commits or aborts, as `commits` says.
+    fn complete(&mut self, call: CallId, commits: Result<bool, Exception>, cx: &mut Cx<'_>) {
+        let begun = commits.and_then(|commits| {
+            let begin = if commits {
+                TransactionManager::begin_commit
+            } else {
+                TransactionManager::begin_abort
+            };
+            self.with_manager(|m, cx| begin(m, &mut cx.env), cx)
+        });
+        self.await_result(call, begun, ResultKind::Completion, cx.now());
     }
 
     /// What `call` throws before the transaction manager is asked: arguments that make no sense,
@@ -110,10 +143,10 @@ impl Producer {
         }
     }
 
-    fn flush(&mut self, call: CallId) {
+    fn flush(&mut self, call: CallId, awaited: Awaited) {
         self.sender.flushes += 1;
         self.sender.wake_up();
-        self.wait(call, Awaited::Flushed { until: call }, Instant::FAR);
+        self.wait(call, awaited, Instant::FAR);
     }
 
     /// P-API-7: the ids of the topics are looked up first, once.
@@ -261,7 +294,9 @@ impl Producer {
                     sender.metadata.updates() > *seen_updates || self.knows_topics(offsets)
                 }
                 Awaited::Metadata { partition, .. } => sender.metadata.contains(*partition),
-                Awaited::Flushed { until } => sender.accumulator.is_flushed(*until),
+                Awaited::Flushed { until } | Awaited::FlushedToPrepare { until } => {
+                    sender.accumulator.is_flushed(*until)
+                }
                 Awaited::Closed => sender.is_closed(),
                 Awaited::ReadyForRaw { partition, .. } => {
                     self.producer_id_and_epoch().is_valid()
@@ -287,6 +322,11 @@ impl Producer {
             Awaited::Flushed { .. } => {
                 self.sender.flushes -= 1;
                 self.returned(call, Ok(()));
+            }
+            Awaited::FlushedToPrepare { .. } => {
+                self.sender.flushes -= 1;
+                let prepared = self.with_manager(|m, cx| m.prepare_transaction(&mut cx.env), cx);
+                self.returned(call, prepared);
             }
             Awaited::Closed => self.returned(call, Ok(())),
             Awaited::ReadyForRaw { partition, batch } => {
@@ -335,4 +375,15 @@ impl Producer {
         self.returned(call, Ok(()));
         self.sender.wake_up();
     }
+}
+
+/// The only calls that a prepared transaction allows.
+const fn ends_prepared(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::CommitTransaction
+            | Call::AbortTransaction
+            | Call::CompleteTransaction(_)
+            | Call::Close { .. }
+    )
 }

@@ -78,14 +78,8 @@ impl Sender {
         transactional_id: Option<TransactionalId>,
         brokers: &[BrokerId],
     ) -> Self {
-        let manager = config.enable_idempotence.then(|| {
-            TransactionManager::new(
-                transactional_id,
-                config.transaction_timeout_ms,
-                config.retry_backoff,
-                config.transaction_version,
-            )
-        });
+        let manager = config.enable_idempotence;
+        let manager = manager.then(|| TransactionManager::new(transactional_id, config));
         Self {
             config: config.clone(),
             transactional_id,

@@ -7,6 +7,7 @@
 mod calls;
 mod handlers;
 mod offsets;
+mod prepared;
 mod requests;
 mod results;
 mod sequences;
@@ -15,6 +16,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use eosim_actor::Correlation;
+use eosim_types::config::ProducerConfig;
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
     BrokerId, Duration, Env, ErrorCode, Instant, TopicPartition, TransactionalId, rule,
@@ -57,6 +59,8 @@ pub(crate) struct FoundCoordinator {
 pub(crate) struct TransactionManager {
     transactional_id: Option<TransactionalId>,
     transaction_timeout_ms: i32,
+    /// `transaction.two.phase.commit.enable`; without effect before 4.5 (P-CFG-6).
+    two_phase_commit: bool,
     retry_backoff: Duration,
     /// The highest version that this client speaks.
     client_transaction_version: TransactionVersion,
@@ -86,22 +90,20 @@ pub(crate) struct TransactionManager {
     partitions_to_rewrite_sequences: BTreeSet<TopicPartition>,
     pending_transition: Option<PendingTransition>,
     results: Results,
+    /// `preparedTxnState`.
+    prepared: Option<ProducerIdAndEpoch>,
     /// How often the EndTxn of the last completion went out and was not definitely refused.
     end_txn_sends: u32,
 }
 
 impl TransactionManager {
-    pub(crate) fn new(
-        transactional_id: Option<TransactionalId>,
-        transaction_timeout_ms: i32,
-        retry_backoff: Duration,
-        client_transaction_version: TransactionVersion,
-    ) -> Self {
+    pub(crate) fn new(transactional_id: Option<TransactionalId>, config: &ProducerConfig) -> Self {
         Self {
             transactional_id,
-            transaction_timeout_ms,
-            retry_backoff,
-            client_transaction_version,
+            transaction_timeout_ms: config.transaction_timeout_ms,
+            two_phase_commit: config.transaction_two_phase_commit_enable,
+            retry_backoff: config.retry_backoff,
+            client_transaction_version: config.transaction_version,
             state: State::Uninitialized,
             last_error: None,
             producer: ProducerIdAndEpoch::NONE,
@@ -124,6 +126,7 @@ impl TransactionManager {
             partitions_to_rewrite_sequences: BTreeSet::new(),
             pending_transition: None,
             results: Results::default(),
+            prepared: None,
             end_txn_sends: 0,
         }
     }

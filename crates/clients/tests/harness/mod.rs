@@ -325,7 +325,7 @@ impl Harness {
     ) {
         let sent = self.take(index, |request| matches!(request, Request::InitProducerId(_)));
         let (producer_id, producer_epoch) = (ProducerId(id), ProducerEpoch(producer_epoch));
-        self.hand(&sent, InitProducerIdResponse { error, producer_id, producer_epoch });
+        self.hand(&sent, InitProducerIdResponse::new(error, producer_id, producer_epoch));
         self.run();
     }
 

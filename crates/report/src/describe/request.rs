@@ -45,7 +45,10 @@ impl Words<'_> {
             Request::FindCoordinator(r) => self.key(r.key),
             Request::InitProducerId(r) => {
                 let resumed = producer(r.producer_id, r.producer_epoch);
-                format!("v{} {} {resumed}", r.version, self.optional_id(r.transactional_id))
+                let two_phase = if r.enable_2pc { " two-phase" } else { "" };
+                let keep = if r.keep_prepared_txn { " keep prepared" } else { "" };
+                let id = self.optional_id(r.transactional_id);
+                format!("v{} {id} {resumed}{two_phase}{keep}", r.version)
             }
             Request::AddPartitionsToTxn(r) => joined(r.transactions.iter().map(|transaction| {
                 let verify = if transaction.verify_only { "verify " } else { "" };

@@ -45,6 +45,7 @@ impl Cross<'_> {
 
     fn producer(&self, path: &str, producer: &Producer) -> Checked {
         self.idempotence(path, producer)?;
+        self.two_phase_commit(path, producer)?;
         match &producer.workload {
             Workload::Random(random) => {
                 let path = format!("{path}.workload.random.partitions");
@@ -75,6 +76,20 @@ impl Cross<'_> {
         let expected = format!("{} with \"enable.idempotence\"", problem.2);
         let path = format!("{path}.settings.{}", crate::check::quoted_key(problem.0));
         self.refuse(path, problem.1, expected)
+    }
+
+    /// No timeout of the brokers' holds for two-phase commit (P-CFG-6).
+    fn two_phase_commit(&self, path: &str, producer: &Producer) -> Checked {
+        let settings = &producer.settings;
+        let is_on = settings.transaction_two_phase_commit_enable == Some(true);
+        match settings.transaction_timeout_ms.filter(|_| is_on) {
+            None => Ok(()),
+            Some(timeout) => self.refuse(
+                format!("{path}.settings.\"transaction.timeout.ms\""),
+                timeout.to_string(),
+                "none with \"transaction.two.phase.commit.enable\"",
+            ),
+        }
     }
 
     fn partitions(&self, path: &str, partitions: &[String]) -> Checked {

@@ -480,6 +480,8 @@ pub(crate) fn init_request(expected: Option<(i64, i16)>) -> InitProducerIdReques
         transaction_timeout_ms: 60_000,
         producer_id: ProducerId(id),
         producer_epoch: ProducerEpoch(epoch),
+        enable_2pc: false,
+        keep_prepared_txn: false,
     }
 }
 

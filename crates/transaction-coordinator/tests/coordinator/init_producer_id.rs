@@ -1,6 +1,8 @@
 //! InitProducerId: cases 1 to 25.
 
+use eosim_transaction_coordinator::CoordinatorTimer::AbortTimedOutTransactions;
 use eosim_types::ErrorCode::{self, NotEnoughReplicas};
+use eosim_types::Instant;
 use eosim_types::TransactionalId;
 use eosim_types::message::{InitProducerIdRequest, Response};
 use eosim_types::record::TransactionState::*;
@@ -329,4 +331,54 @@ fn an_append_error_is_answered_c_init_15() {
     world.append_errors.push_back(ErrorCode::NotLeaderOrFollower);
     assert_eq!(world.init(None), "NOT_COORDINATOR (-1,-1)");
     assert_eq!(world.known().producer_epoch, ProducerEpoch(5));
+}
+
+fn two_phase(enable_2pc: bool, keep_prepared_txn: bool) -> InitProducerIdRequest {
+    InitProducerIdRequest { version: 6, enable_2pc, keep_prepared_txn, ..init_request(None) }
+}
+
+#[test]
+fn two_phase_commit_needs_the_brokers_switch_and_no_timeout_c_init_6_c_init_7_c_init_22() {
+    let refused = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED (-1,-1)";
+    let rows = [
+        // The switch, the request, the answer.
+        (false, two_phase(true, false), refused),
+        (false, two_phase(true, true), refused),
+        (false, two_phase(false, true), "UNSUPPORTED_VERSION (-1,-1)"),
+        (true, two_phase(false, true), "UNSUPPORTED_VERSION (-1,-1)"),
+        (true, two_phase(true, true), "UNSUPPORTED_VERSION (-1,-1)"),
+        (true, two_phase(true, false), "NONE (11,0)"),
+    ];
+    for (is_on, request, answer) in rows {
+        for transaction_timeout_ms in [-1, 10, 900_001] {
+            let mut world = World::new();
+            world.config.transaction_two_phase_commit_enable = is_on;
+            let token = world.send(InitProducerIdRequest { transaction_timeout_ms, ..request });
+            assert_eq!(world.answer(token), answer, "{request:?}");
+        }
+    }
+    let empty = InitProducerIdRequest {
+        transactional_id: Some(TransactionalId::EMPTY),
+        ..two_phase(true, true)
+    };
+    let mut world = World::new();
+    let token = world.send(empty);
+    assert_eq!(world.answer(token), "INVALID_REQUEST (-1,-1)", "before any of it");
+}
+
+#[test]
+fn a_transaction_of_two_phase_commit_never_times_out_c_init_22_c_tmo_1() {
+    let mut world = World::new();
+    world.config.transaction_two_phase_commit_enable = true;
+    let token = world.send(two_phase(true, false));
+    assert_eq!(world.answer(token), "NONE (11,0)");
+    world.add(2, 11, 0, &[TOPIC1_0]);
+    world.now = Instant(u64::MAX / 2);
+    world.fire(AbortTimedOutTransactions);
+    assert_eq!(world.describe(), "Ongoing(11,0)");
+    assert_eq!(world.known().transaction_timeout_ms, i32::MAX);
+    // The next plain InitProducerId gives it a timeout again, but fences it first.
+    assert_eq!(world.init(None), "CONCURRENT_TRANSACTIONS (-1,-1)");
+    assert_eq!(world.init(None), "NONE (11,2)");
+    assert_eq!(world.known().transaction_timeout_ms, 60_000);
 }

@@ -48,6 +48,10 @@ pub struct InitProducerIdRequest {
     pub producer_id: ProducerId,
     /// Resume with this epoch (KIP-360); -1 if new.
     pub producer_epoch: ProducerEpoch,
+    /// The transactions are those of an external two-phase commit (version ≥ 6, KIP-939).
+    pub enable_2pc: bool,
+    /// A prepared transaction stays open (version ≥ 6, KIP-939).
+    pub keep_prepared_txn: bool,
 }
 
 /// `InitProducerIdResponse`.
@@ -59,6 +63,28 @@ pub struct InitProducerIdResponse {
     pub producer_id: ProducerId,
     /// -1 on error.
     pub producer_epoch: ProducerEpoch,
+    /// Of the transaction that was kept open; -1 if none was (KIP-939).
+    pub ongoing_txn_producer_id: ProducerId,
+    /// Of the transaction that was kept open; -1 if none was (KIP-939).
+    pub ongoing_txn_producer_epoch: ProducerEpoch,
+}
+
+impl InitProducerIdResponse {
+    /// An answer in which no transaction was kept open.
+    #[must_use]
+    pub const fn new(
+        error: ErrorCode,
+        producer_id: ProducerId,
+        producer_epoch: ProducerEpoch,
+    ) -> Self {
+        Self {
+            error,
+            producer_id,
+            producer_epoch,
+            ongoing_txn_producer_id: ProducerId::NONE,
+            ongoing_txn_producer_epoch: ProducerEpoch::NONE,
+        }
+    }
 }
 
 /// One transaction of an AddPartitionsToTxn (`AddPartitionsToTxnTransaction`).

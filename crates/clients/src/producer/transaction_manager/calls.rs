@@ -4,14 +4,16 @@
 use eosim_types::record::TransactionResult;
 use eosim_types::{Env, TopicPartition, rule};
 
+use super::requests::Initialization;
 use super::{Caller, PendingTransition, ResultId, TransactionManager, TxnRequest};
 use crate::exception::Exception;
 use crate::producer::state::State;
 
 impl TransactionManager {
-    /// `initTransactions()`.
+    /// `initTransactions(keepPrepared)`.
     pub(crate) fn initialize_transactions(
         &mut self,
+        keep_prepared: bool,
         env: &mut Env<'_>,
     ) -> Result<ResultId, Exception> {
         // P-API-2
@@ -22,7 +24,11 @@ impl TransactionManager {
         }
         self.transition_to(State::Initializing, None, Caller::Application)?;
         let result = self.results.create();
-        self.enqueue(TxnRequest::InitProducerId { is_epoch_bump: false }, Some(result));
+        let enable_2pc = self.is_two_phase_commit_enabled(env.kafka);
+        self.enqueue(
+            TxnRequest::InitProducerId(Initialization::New { keep_prepared, enable_2pc }),
+            Some(result),
+        );
         self.pending_transition = Some(PendingTransition { result, target: State::Initializing });
         Ok(result)
     }
@@ -83,12 +89,13 @@ impl TransactionManager {
         if self.client_side_epoch_bump_required {
             rule!(env, "P-TV-6");
             result = self.results.create();
-            let is_epoch_bump = self.producer.is_valid();
-            if !is_epoch_bump {
+            let mut initialization = Initialization::EpochBump;
+            if !self.producer.is_valid() {
                 // An ordinary initialisation; it overtakes the EndTxn.
                 self.state = State::Initializing;
+                initialization = Initialization::PLAIN;
             }
-            self.enqueue(TxnRequest::InitProducerId { is_epoch_bump }, Some(result));
+            self.enqueue(TxnRequest::InitProducerId(initialization), Some(result));
         }
         self.pending_transition = Some(PendingTransition { result, target });
         result

@@ -6,8 +6,9 @@ use eosim_types::message::{
     AddPartitionsToTxnResponse, EndTxnResponse, FindCoordinatorResponse, InitProducerIdResponse,
     Response,
 };
-use eosim_types::{Duration, Env, ErrorCode, TopicPartition, rule};
+use eosim_types::{Duration, Env, ErrorCode, ProducerId, TopicPartition, rule};
 
+use super::requests::Initialization;
 use super::{Caller, TransactionManager, TxnRequest, TxnRequestHandler};
 use crate::exception::{Exception, ExceptionClass};
 use crate::metadata::in_hash_map_order;
@@ -100,10 +101,13 @@ impl TransactionManager {
             return self.react(handler, TxnApi::InitProducerId, response.error);
         }
         self.producer = ProducerIdAndEpoch::new(response.producer_id, response.producer_epoch);
-        if self.transition_to(State::Ready, None, Caller::Sender).is_err() {
+        let kept = kept_open(&handler, response);
+        let target = if kept.is_some() { State::PreparedTransaction } else { State::Ready };
+        if self.transition_to(target, None, Caller::Sender).is_err() {
             return;
         }
-        if handler.request == (TxnRequest::InitProducerId { is_epoch_bump: true }) {
+        self.prepared = kept;
+        if handler.request == TxnRequest::InitProducerId(Initialization::EpochBump) {
             rule!(env, "P-SEQ-11");
             self.reset_sequence_numbers(batches);
         }
@@ -204,6 +208,7 @@ impl TransactionManager {
         self.transition_to(target, None, Caller::Sender)?;
         self.client_side_epoch_bump_required = false;
         self.transaction_started = false;
+        self.prepared = None;
         self.new_partitions_in_transaction.clear();
         self.pending_partitions_in_transaction.clear();
         self.partitions_in_transaction.clear();
@@ -261,4 +266,18 @@ impl TransactionManager {
         self.complete_result(handler.result, Err(error.clone()));
         let _poisoned = self.transition_to_fatal_error(error);
     }
+}
+
+/// P-REQ-5: the transaction that was kept open because the request asked for it.
+fn kept_open(
+    handler: &TxnRequestHandler,
+    response: InitProducerIdResponse,
+) -> Option<ProducerIdAndEpoch> {
+    let asked = matches!(
+        handler.request,
+        TxnRequest::InitProducerId(Initialization::New { keep_prepared: true, .. })
+    );
+    let id = response.ongoing_txn_producer_id;
+    let kept = ProducerIdAndEpoch::new(id, response.ongoing_txn_producer_epoch);
+    (asked && id != ProducerId::NONE).then_some(kept)
 }

@@ -26,13 +26,30 @@ pub(crate) enum CoordinatorType {
     Group(GroupId),
 }
 
+/// What an InitProducerId is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Initialization {
+    /// An id, or the next epoch of whoever had the transactional id before.
+    New { keep_prepared: bool, enable_2pc: bool },
+    /// The next epoch of the id in use.
+    EpochBump,
+}
+
+impl Initialization {
+    /// Without a word on two-phase commit.
+    pub(super) const PLAIN: Self = Self::New { keep_prepared: false, enable_2pc: false };
+}
+
+/// The first version with the fields of KIP-939; unstable, so that it is used for nothing else.
+const TWO_PHASE_COMMIT_VERSION: i16 = 6;
+
 /// A transactional request with the fields that it keeps over its retries (P-REQ-2).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum TxnRequest {
     /// Finds a coordinator.
     FindCoordinator(CoordinatorType),
     /// Gets an id, or the next epoch of the current one.
-    InitProducerId { is_epoch_bump: bool },
+    InitProducerId(Initialization),
     /// Registers partitions (transaction version 1).
     AddPartitionsToTxn { producer: ProducerIdAndEpoch, partitions: Vec<TopicPartition> },
     /// Announces a group's offsets (transaction version 1).
@@ -60,12 +77,12 @@ impl TxnRequestHandler {
     const fn priority(&self) -> u8 {
         match self.request {
             TxnRequest::FindCoordinator(_) => 0,
-            TxnRequest::InitProducerId { is_epoch_bump: false } => 1,
+            TxnRequest::InitProducerId(Initialization::New { .. }) => 1,
             TxnRequest::AddPartitionsToTxn { .. }
             | TxnRequest::AddOffsetsToTxn(_)
             | TxnRequest::TxnOffsetCommit(_) => 2,
             TxnRequest::EndTxn { .. } => 3,
-            TxnRequest::InitProducerId { is_epoch_bump: true } => 4,
+            TxnRequest::InitProducerId(Initialization::EpochBump) => 4,
         }
     }
 }
@@ -241,8 +258,8 @@ impl TransactionManager {
                 };
                 FindCoordinatorRequest { key }.into()
             }
-            TxnRequest::InitProducerId { is_epoch_bump } => {
-                self.init_producer_id(*is_epoch_bump, handler.producer, api_versions).into()
+            TxnRequest::InitProducerId(initialization) => {
+                self.init_producer_id(*initialization, handler.producer, api_versions).into()
             }
             TxnRequest::AddPartitionsToTxn { producer, partitions } => {
                 self.add_partitions_to_txn(*producer, partitions, api_versions).into()
@@ -292,18 +309,27 @@ impl TransactionManager {
 
     fn init_producer_id(
         &self,
-        is_epoch_bump: bool,
+        initialization: Initialization,
         producer: ProducerIdAndEpoch,
         api_versions: &ApiVersions,
     ) -> InitProducerIdRequest {
-        let resume = if is_epoch_bump { producer } else { ProducerIdAndEpoch::NONE };
+        let (resume, keep_prepared_txn, enable_2pc) = match initialization {
+            Initialization::EpochBump => (producer, false, false),
+            Initialization::New { keep_prepared, enable_2pc } => {
+                (ProducerIdAndEpoch::NONE, keep_prepared, enable_2pc)
+            }
+        };
+        let is_two_phase = keep_prepared_txn || enable_2pc;
+        let stable = api_versions.latest(ApiKey::InitProducerId);
         let timeout = self.is_transactional().then_some(self.transaction_timeout_ms);
         InitProducerIdRequest {
-            version: api_versions.latest(ApiKey::InitProducerId),
+            version: if is_two_phase { TWO_PHASE_COMMIT_VERSION } else { stable },
             transactional_id: self.transactional_id,
             transaction_timeout_ms: timeout.unwrap_or(i32::MAX),
             producer_id: resume.producer_id,
             producer_epoch: resume.producer_epoch,
+            enable_2pc,
+            keep_prepared_txn,
         }
     }
 }

@@ -3,6 +3,7 @@
 use eosim_types::message::ProducePartitionResponse;
 use eosim_types::{Defect, Env, ErrorCode, Sequence, TopicPartition, rule};
 
+use super::requests::Initialization;
 use super::{Caller, TransactionManager, TxnRequest};
 use crate::exception::{Exception, ExceptionClass};
 use crate::producer::producer_batch::{BatchId, Batches, ProducerIdAndEpoch};
@@ -268,7 +269,7 @@ impl TransactionManager {
         if !self.producer.is_valid() && self.state != State::Initializing {
             let uninitialized = self.transition_to(State::Initializing, None, Caller::Sender);
             if uninitialized.is_ok() {
-                self.enqueue(TxnRequest::InitProducerId { is_epoch_bump: false }, None);
+                self.enqueue(TxnRequest::InitProducerId(Initialization::PLAIN), None);
             }
         }
     }

@@ -136,8 +136,7 @@ impl Log {
         let error = error_of(rule);
         if !error.is_none() {
             let none = (ProducerId::NONE, ProducerEpoch::NONE);
-            let response =
-                InitProducerIdResponse { error, producer_id: none.0, producer_epoch: none.1 };
+            let response = InitProducerIdResponse::new(error, none.0, none.1);
             return answered(response, json!({ "error": error.name() }));
         }
         let (id, producer_epoch) = match (request.transactional_id, self.transactional) {
@@ -156,7 +155,7 @@ impl Log {
         }
         let (producer_id, producer_epoch) = next;
         answered(
-            InitProducerIdResponse { error, producer_id, producer_epoch },
+            InitProducerIdResponse::new(error, producer_id, producer_epoch),
             json!({ "error": "NONE", "producer_id": producer_id, "producer_epoch": producer_epoch }),
         )
     }

@@ -32,6 +32,8 @@ impl Builder<'_> {
             transaction_timeout_ms: 60_000,
             producer_id: ProducerId::NONE,
             producer_epoch: ProducerEpoch::NONE,
+            enable_2pc: false,
+            keep_prepared_txn: false,
         };
         Ok(Operation::RepeatInit {
             request,
@@ -87,6 +89,8 @@ impl Builder<'_> {
             transaction_timeout_ms: f.number("timeout_ms")?,
             producer_id,
             producer_epoch,
+            enable_2pc: false,
+            keep_prepared_txn: false,
         };
         Ok((transactional_id.map_or(Target::Any, Target::Transaction), request.into()))
     }
