@@ -37,6 +37,8 @@ pub(crate) struct Session {
 pub(crate) struct Transaction {
     pub(crate) reference: TransactionRef,
     pub(crate) begun: When,
+    /// An external store decided that it commits.
+    pub(crate) decided: Option<When>,
     /// First call of `commitTransaction()`.
     pub(crate) commit_called: Option<When>,
     /// First call of either ending.

@@ -26,6 +26,7 @@ invariants! {
     skipped,
     offset_reuse,
     committed_lost,
+    decision_lost,
     torn_transaction,
     outcome_contradicted,
     open_transaction,

@@ -103,6 +103,10 @@ impl Facts {
                 return self.send_answered(setup, actor, (*value, *partition), *outcome, when);
             }
             Observed::OffsetsSent { .. } => self.offsets_sent(&observation.what, when),
+            Observed::Decided { transaction } => {
+                let at = self.transaction_named(*transaction, when);
+                self.transactions[at as usize].decided.get_or_insert(when);
+            }
             Observed::EndCalled { transaction, commit } => {
                 let at = self.transaction_named(*transaction, when);
                 let fact = &mut self.transactions[at as usize];
@@ -165,6 +169,7 @@ impl Facts {
         self.transactions.push(Transaction {
             reference,
             begun: when,
+            decided: None,
             commit_called: None,
             end_called: None,
             done: None,

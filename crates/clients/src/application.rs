@@ -8,6 +8,7 @@ mod plan;
 mod producer_application;
 mod producer_steps;
 mod transactions_command;
+mod two_phase;
 
 pub use admin_application::AdminApplication;
 pub use consumer_application::ConsumerApplication;

@@ -25,5 +25,5 @@ pub use client::Client;
 pub use exception::{Exception, ExceptionClass};
 pub use spec::{
     AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, ConsumerSpec, MarkedProducer,
-    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
+    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span, TwoPhaseWorkload,
 };

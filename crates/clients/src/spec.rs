@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::producer::PreparedTransaction;
 use eosim_types::config::{ConsumerConfig, ProducerConfig};
 use eosim_types::{
     BrokerId, CoordinatorEpoch, Duration, Instant, ProducerEpoch, ProducerId, Sequence,
@@ -39,6 +40,8 @@ pub struct ProducerSpec {
 pub enum ProducerWorkload {
     /// What chance decides.
     Random(RandomWorkload),
+    /// What chance decides, under the eyes of an external store.
+    TwoPhase(TwoPhaseWorkload),
     /// Exactly these steps, each after the one before is over. A failed step does not stop the
     /// script; a call that timed out is called again (P-APP).
     Script(Vec<ScriptStep>),
@@ -67,6 +70,18 @@ pub struct RandomWorkload {
     pub value_bytes: u32,
     /// How long the process takes to come back after a fatal error other than being fenced.
     pub restart_pause: Duration,
+}
+
+/// Transactions whose outcome an external store decides; after a crash the application does what
+/// its store says.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TwoPhaseWorkload {
+    /// The batches, a transaction each; one that is not decided is done again.
+    pub batches: RandomWorkload,
+    /// What batches are made from, by number; it exists outside of the cluster.
+    pub input: TopicPartition,
+    /// Pause between a decision and its commit.
+    pub pause_before_commit: Span<Duration>,
 }
 
 /// From `min` to `max`, both included.
@@ -100,6 +115,12 @@ pub enum ScriptStep {
     CommitTransaction,
     /// `abortTransaction()`.
     AbortTransaction,
+    /// `prepareTransaction()`.
+    PrepareTransaction,
+    /// The application's store takes over the effect of the prepared transaction.
+    Decide,
+    /// A transaction of a life before goes on.
+    ResumeTransaction(PreparedTransaction),
     /// `close()`; a later `InitTransactions` or `Send` opens a new session.
     Close,
     /// Nothing until that instant.

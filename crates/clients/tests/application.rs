@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 use eosim_actor::{Actor, Correlation, CrashKind, Cx, Effect, Event, Out, Quiet, TimerKey};
 use eosim_clients::{
     Client, ClientSpec, ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
+    TwoPhaseWorkload,
 };
 use eosim_types::config::ProducerConfig;
 use eosim_types::message::{
     EndTxnResponse, FindCoordinatorResponse, InitProducerIdResponse, Message, MetadataResponse,
     ProducePartitionResponse, ProduceResponse, Request, Response,
 };
-use eosim_types::observation::{EndOutcome, Observed, SendOutcome};
+use eosim_types::observation::{EndOutcome, Observed, SendOutcome, TransactionRef};
 use eosim_types::version::{KafkaVersion, TransactionVersion};
 use eosim_types::{
     ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode as E, Instant, Marks, ProducerEpoch,
@@ -312,4 +313,75 @@ fn a_crash_begins_a_new_session_and_values_never_repeat() {
     assert!(world.client.is_finished());
     world.client.reset();
     assert!(!world.client.is_finished());
+}
+
+/// Two batches of one record each, and a second between each decision and its commit.
+fn two_phase() -> ProducerSpec {
+    let second = Span { min: Duration::from_millis(1_000), max: Duration::from_millis(1_000) };
+    let spec = random(2);
+    let ProducerWorkload::Random(batches) = spec.workload else { panic!() };
+    let batches = RandomWorkload {
+        records: Span { min: 1, max: 1 },
+        abort_per_mille: 0,
+        flush_per_mille: 0,
+        ..batches
+    };
+    ProducerSpec {
+        config: ProducerConfig {
+            transaction_two_phase_commit_enable: true,
+            ..ProducerConfig::default()
+        },
+        workload: ProducerWorkload::TwoPhase(TwoPhaseWorkload {
+            batches,
+            input: t(9),
+            pause_before_commit: second,
+        }),
+        ..spec
+    }
+}
+
+impl World {
+    /// The process dies after `millis` and begins again.
+    fn crash_at(&mut self, millis: u64) {
+        self.run(millis);
+        self.client.crash(CrashKind::Process);
+        (self.timer, self.wire, self.next_epoch) = (None, VecDeque::new(), 7);
+        self.log.clear();
+        self.step(Event::Started);
+        self.run(60_000);
+        assert!(self.client.is_finished(), "{:?}", self.client.waits_for());
+    }
+
+    fn inputs(&self) -> Vec<i64> {
+        let input = |observed: &Observed| match observed {
+            Observed::SendCalled { input, .. } => input.map(|(_, number)| number),
+            _ => None,
+        };
+        self.observed.iter().filter_map(input).collect()
+    }
+}
+
+#[test]
+fn what_the_store_decided_is_committed_before_anything_else() {
+    let mut world = World::new(two_phase());
+    world.crash_at(900);
+    assert_eq!(world.log[..2], ["FindCoordinator", "EndTxn v5 commit e0"], "no InitProducerId");
+    let first = TransactionRef { producer: ActorId(9), session: 0, number: 0 };
+    let done =
+        Observed::EndAnswered { transaction: first, commit: true, outcome: EndOutcome::Done };
+    assert!(world.observed.contains(&done));
+    assert_eq!(world.inputs(), [0, 1], "each batch once");
+}
+
+#[test]
+fn what_the_store_did_not_decide_is_done_again() {
+    let mut world = World::new(two_phase());
+    world.produce_error = E::NotLeaderOrFollower; // so that nothing is ever prepared
+    world.run(500);
+    assert_eq!(world.count(|o| matches!(o, Observed::Decided { .. })), 0);
+    world.produce_error = E::None;
+    world.crash_at(510);
+    assert_eq!(world.log[..2], ["FindCoordinator", "InitProducerId(-1, -1)"]);
+    assert_eq!(world.inputs(), [0, 0, 1]);
+    assert_eq!(world.count(|o| matches!(o, Observed::Decided { .. })), 2);
 }

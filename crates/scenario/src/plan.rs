@@ -19,7 +19,8 @@ mod operator;
 
 pub use aimed::{Action, Aimed, CrashAction, CrashKind, Moment, Party, PauseAction, When};
 pub use client::{
-    Consumer, Producer, ProducerInstance, RandomWorkload, RawProduce, Send, Step, Workload,
+    Consumer, Producer, ProducerInstance, RandomWorkload, RawProduce, Send, Step, TwoPhaseWorkload,
+    Workload,
 };
 pub use cluster::{Cluster, InternalTopic, Network, TopicPlan};
 pub use fault::{

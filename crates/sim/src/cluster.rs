@@ -11,7 +11,7 @@ pub use eosim_broker::{Broker, CLASSIC_GROUP_TRANSITIONS, TRANSACTION_STATE_RULE
 pub use eosim_clients::{
     AbortTransactionSpec, AdminSpec, AdminStep, ApiVersions, Client, ClientSpec, ConsumerSpec,
     Exception, ExceptionClass, MarkedProducer, ProducerSpec, ProducerWorkload, RandomWorkload,
-    ScriptStep, Span, consumer, producer,
+    ScriptStep, Span, TwoPhaseWorkload, consumer, producer,
 };
 pub use plan::{ClusterPlan, ClusterShape};
 

@@ -130,6 +130,12 @@ pub enum Observed {
         /// `NONE`, or what was thrown.
         error: ErrorCode,
     },
+    /// The application's own store took over the effect of a transaction, and with it the decision
+    /// that it commits (two-phase commit, KIP-939).
+    Decided {
+        /// The transaction.
+        transaction: TransactionRef,
+    },
     /// `commitTransaction()` or `abortTransaction()` was called.
     EndCalled {
         /// The transaction.

@@ -233,6 +233,34 @@ fn committed_lost_missing_aborted_or_never_decided() {
 }
 
 #[test]
+fn decision_lost_refused_aborted_missing_or_open() {
+    for fate in ["refused", "aborted", "missing", "open"] {
+        let mut h = History::new();
+        let mut p = h.producer(5, Some(ID));
+        h.begin(&mut p);
+        let value = h.send(&p, P0);
+        h.answer(&p, P0, value, UNKNOWN_SEND);
+        h.log(P0);
+        if fate != "missing" {
+            h.append(&mut p, P0, &[value]);
+        }
+        h.see(p.actor, Observed::Decided { transaction: p.transaction() });
+        h.end_called(&p, true);
+        h.bump(&mut p);
+        if matches!(fate, "refused" | "aborted") {
+            h.marker(p.id, p.epoch, P0, ABORT);
+        }
+        if fate == "refused" {
+            let error = ErrorCode::InvalidTxnState;
+            h.end_answered(&p, true, EndOutcome::Refused { error });
+        } else {
+            h.end_answered(&p, true, UNKNOWN_END);
+        }
+        assert!(h.anomalies().iter().any(|a| a.invariant == "decision-lost"), "{fate}");
+    }
+}
+
+#[test]
 fn committed_lost_offset_of_the_group_is_not_there() {
     let mut h = History::new();
     let mut p = h.producer(5, Some(ID));

@@ -331,3 +331,21 @@ fn a_leader_that_others_know_to_be_deposed_has_no_say() {
     dump.replicas[1].leader_epoch = eosim_types::LeaderEpoch(1);
     assert_eq!(h.anomalies_in(&dump), []);
 }
+
+#[test]
+fn what_no_store_decided_may_be_aborted_and_done_again() {
+    let mut h = History::new();
+    let mut p = h.producer(5, Some(ID));
+    for commit in [false, true] {
+        h.begin(&mut p);
+        let value = eosim_types::Value::numbered(60, u64::from(commit));
+        h.send_value(&p, P0, value, Some((P1, 0)));
+        let offset = h.append(&mut p, P0, &[value]);
+        h.acknowledge(&p, P0, value, offset);
+        if commit {
+            h.see(p.actor, Observed::Decided { transaction: p.transaction() });
+        }
+        h.end(&mut p, &[P0], commit);
+    }
+    h.is_sound();
+}

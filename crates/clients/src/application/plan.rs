@@ -60,7 +60,13 @@ fn happens(per_mille: u32, site: Site, cx: &mut Cx<'_>) -> bool {
     per_mille > 0 && cx.choose(site, 1000) >= 1000 - per_mille.min(1000)
 }
 
-fn pause(span: Span<Duration>, site: Site, cx: &mut Cx<'_>, steps: &mut VecDeque<ScriptStep>) {
+/// Appends a pause, if one is drawn.
+pub(super) fn pause(
+    span: Span<Duration>,
+    site: Site,
+    cx: &mut Cx<'_>,
+    steps: &mut VecDeque<ScriptStep>,
+) {
     let width = span.max.0.saturating_sub(span.min.0);
     let share = if width == 0 { 0 } else { u64::from(cx.choose(site, PAUSE_STEPS + 1)) };
     let length = Duration(span.min.0 + width * share / u64::from(PAUSE_STEPS));

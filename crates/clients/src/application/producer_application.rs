@@ -12,10 +12,11 @@ use alloc::vec::Vec;
 use eosim_actor::{Actor, CrashKind, Cx, Event, Out};
 use eosim_types::message::Message;
 use eosim_types::observation::{Observed, TransactionRef};
-use eosim_types::{ActorId, BrokerId, ErrorCode, Instant, TopicPartition, Value};
+use eosim_types::{ActorId, BrokerId, Duration, ErrorCode, Instant, TopicPartition, Value};
 
 use super::alarm::Alarm;
 use super::plan::plan_transaction;
+use super::two_phase::{ExternalStore, plan_batch};
 use crate::network_client::ClientOut;
 use crate::producer::{CallId, Producer};
 use crate::spec::{ProducerSpec, ProducerWorkload, ScriptStep};
@@ -43,11 +44,12 @@ pub struct ProducerApplication {
     pub(super) id: ActorId,
     pub(super) spec: ProducerSpec,
     brokers: Vec<BrokerId>,
-    /// Sessions opened so far; survives a crash, like the next four.
+    /// Sessions opened so far; survives a crash, like the next five.
     sessions: u32,
     values: u64,
     transactions_planned: u32,
     script_position: usize,
+    pub(super) store: ExternalStore,
     /// The process died with a producer open.
     died_open: bool,
     pub(super) producer: Option<Producer>,
@@ -74,6 +76,7 @@ impl ProducerApplication {
             values: 0,
             transactions_planned: 0,
             script_position: 0,
+            store: ExternalStore::default(),
             died_open: false,
             producer: None,
             phase: Phase::Down,
@@ -92,6 +95,7 @@ impl ProducerApplication {
         self.forget();
         (self.sessions, self.values, self.transactions_planned) = (0, 0, 0);
         self.script_position = 0;
+        self.store = ExternalStore::default();
         self.died_open = false;
     }
 
@@ -161,24 +165,33 @@ impl ProducerApplication {
 
     /// Makes sure that there are steps to take, if there ever will be.
     pub(super) fn plan(&mut self, cx: &mut Cx<'_>) {
-        let Self { spec, steps, values, id, .. } = self;
+        let Self { spec, steps, values, id, store, .. } = self;
+        let next_value = || {
+            *values += 1;
+            Value::numbered(u32::from(id.0), *values - 1)
+        };
         match &spec.workload {
             ProducerWorkload::Script(script) => {
                 steps.extend(script.get(self.script_position).cloned());
                 self.script_position += 1;
             }
-            ProducerWorkload::Random(_) if !self.initialized => {
+            ProducerWorkload::TwoPhase(_) if store.recover(steps) => {}
+            ProducerWorkload::Random(_) | ProducerWorkload::TwoPhase(_) if !self.initialized => {
                 steps.push_back(ScriptStep::InitTransactions);
             }
             ProducerWorkload::Random(workload) => {
                 if self.transactions_planned < workload.transactions {
                     self.transactions_planned += 1;
-                    let next_value = || {
-                        *values += 1;
-                        Value::numbered(u32::from(id.0), *values - 1)
-                    };
                     let is_transactional = spec.transactional_id.is_some();
                     plan_transaction(workload, is_transactional, next_value, cx, steps);
+                } else if self.producer.is_some() {
+                    steps.push_back(ScriptStep::Close);
+                }
+            }
+            ProducerWorkload::TwoPhase(workload) => {
+                if store.has_work(workload) {
+                    let has_prepare = spec.config.transaction_two_phase_commit_enable;
+                    plan_batch(workload, has_prepare, next_value, cx, steps);
                 } else if self.producer.is_some() {
                     steps.push_back(ScriptStep::Close);
                 }
@@ -188,7 +201,21 @@ impl ProducerApplication {
 
     /// Is the application one that repairs what goes wrong (P-APP), not a script?
     pub(super) const fn is_self_willed(&self) -> bool {
-        matches!(self.spec.workload, ProducerWorkload::Random(_))
+        !matches!(self.spec.workload, ProducerWorkload::Script(_))
+    }
+
+    /// How long the process takes to come back, if there is anything left for it to do.
+    fn restart_pause(&self) -> Option<Duration> {
+        match &self.spec.workload {
+            ProducerWorkload::Random(workload) => {
+                let has_work = self.transactions_planned < workload.transactions;
+                has_work.then_some(workload.restart_pause)
+            }
+            ProducerWorkload::TwoPhase(workload) => {
+                self.store.has_work(workload).then_some(workload.batches.restart_pause)
+            }
+            ProducerWorkload::Script(_) => None,
+        }
     }
 
     /// After `close()`: a fenced producer is not opened again, another one after a pause.
@@ -196,10 +223,8 @@ impl ProducerApplication {
         self.initialized = self.spec.transactional_id.is_none();
         if self.fenced && self.is_self_willed() {
             self.phase = Phase::Finished;
-        } else if let ProducerWorkload::Random(workload) = &self.spec.workload
-            && self.transactions_planned < workload.transactions
-        {
-            self.steps.push_back(ScriptStep::Pause(workload.restart_pause));
+        } else if let Some(pause) = self.restart_pause() {
+            self.steps.push_back(ScriptStep::Pause(pause));
         } else if self.is_self_willed() {
             self.phase = Phase::Finished;
         }

@@ -27,6 +27,9 @@ impl ScriptStep {
             Self::Flush => "flush()",
             Self::CommitTransaction => "commitTransaction()",
             Self::AbortTransaction => "abortTransaction()",
+            Self::PrepareTransaction => "prepareTransaction()",
+            Self::Decide => "a decision",
+            Self::ResumeTransaction(_) => "resumeTransaction()",
             Self::Close => "close()",
             Self::PauseUntil(_) | Self::Pause(_) => "a pause",
             Self::RawProduce { .. } => "a batch sent by hand",
@@ -43,8 +46,10 @@ impl ScriptStep {
             Self::Flush => Some(Call::Flush),
             Self::CommitTransaction => Some(Call::CommitTransaction),
             Self::AbortTransaction => Some(Call::AbortTransaction),
+            Self::PrepareTransaction => Some(Call::PrepareTransaction),
+            Self::ResumeTransaction(transaction) => Some(Call::ResumeTransaction(transaction)),
             Self::Close => Some(Call::Close { timeout: None }),
-            Self::PauseUntil(_) | Self::Pause(_) | Self::RawProduce { .. } => None,
+            Self::PauseUntil(_) | Self::Pause(_) | Self::Decide | Self::RawProduce { .. } => None,
         }
     }
 }
@@ -71,6 +76,7 @@ impl ProducerApplication {
         match step {
             ScriptStep::Pause(length) => self.phase = Phase::Pausing(cx.now() + length),
             ScriptStep::PauseUntil(until) => self.phase = Phase::Pausing(until),
+            ScriptStep::Decide => self.decide(out),
             ScriptStep::RawProduce { partition, base_sequence, values, value_bytes } => {
                 self.send_by_hand(partition, base_sequence, values, value_bytes, cx, out);
             }
@@ -121,7 +127,7 @@ impl ProducerApplication {
             partition,
             session: self.session(),
             transaction: self.transaction,
-            input: None,
+            input: self.input(),
         });
     }
 
@@ -239,6 +245,7 @@ impl ProducerApplication {
                 out.observe(Observed::TransactionsInitialized { session: self.session() });
             }
             ScriptStep::BeginTransaction if result.is_ok() => self.begun(out),
+            ScriptStep::ResumeTransaction(_) if result.is_ok() => self.resumed(),
             ScriptStep::CommitTransaction => self.ended(true, result, out),
             ScriptStep::AbortTransaction => self.ended(false, result, out),
             ScriptStep::Close => {
@@ -280,6 +287,9 @@ impl ProducerApplication {
         };
         if let Some(transaction) = self.transaction {
             out.observe(Observed::EndAnswered { transaction, commit, outcome });
+            if commit {
+                self.store.commit_ended(transaction, outcome);
+            }
         }
         match result {
             Ok(()) => self.transaction = None,
@@ -297,12 +307,18 @@ impl ProducerApplication {
             self.fenced |= is_fencing(error);
             out.observe(Observed::ProducerFailed { session: self.session(), error });
         }
-        if !self.is_self_willed() {
-            return;
+        if self.is_self_willed() {
+            self.give_up();
         }
+    }
+
+    /// The transaction is lost, unless it is decided already: the next life commits it.
+    pub(super) fn give_up(&mut self) {
+        let state = self.producer.as_ref().and_then(Producer::state);
+        let is_decided = self.store.decided.is_some();
         self.steps.clear();
         self.steps.push_back(match state {
-            Some(State::AbortableError) => ScriptStep::AbortTransaction,
+            Some(State::AbortableError) if !is_decided => ScriptStep::AbortTransaction,
             _ => ScriptStep::Close,
         });
     }

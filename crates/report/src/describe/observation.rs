@@ -43,6 +43,9 @@ impl Words<'_> {
                 let (group, offsets) = (self.names.group(*group), self.positions(offsets));
                 format!("{} sends offsets of \"{group}\" {offsets}: {error}", name(*transaction))
             }
+            Observed::Decided { transaction } => {
+                format!("its store decides that {} commits", name(*transaction))
+            }
             Observed::EndCalled { transaction, commit } => {
                 format!("{} {}", ends(*commit), name(*transaction))
             }

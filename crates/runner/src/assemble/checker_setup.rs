@@ -21,7 +21,7 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
         let specs = cluster.shape.controller.topics.iter();
         specs.filter(|spec| test(spec)).map(|spec| spec.topic).collect()
     };
-    let timeouts = || producers.iter().map(|(_, spec)| spec.config.transaction_timeout_ms);
+    let timeouts = || producers.iter().map(|(_, spec)| transaction_timeout_ms(spec));
     let millis = |ms: Option<i32>| {
         Duration::from_millis(ms.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(60_000))
     };
@@ -45,6 +45,13 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
         last_epoch_is_persisted: plan.kafka.has(Capability::LastEpochIsWritten),
         ..CheckerSetup::default()
     }
+}
+
+/// Two-phase commit knows no timeout (C-INIT-22).
+fn transaction_timeout_ms(spec: &ProducerSpec) -> i32 {
+    let config = &spec.config;
+    let is_two_phase = config.transaction_two_phase_commit_enable;
+    if is_two_phase { i32::MAX } else { config.transaction_timeout_ms }
 }
 
 /// Topics that an unclean election may hit: by their settings, or by the operator's hand.

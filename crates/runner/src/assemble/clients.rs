@@ -4,7 +4,7 @@ use eosim_scenario::plan::{self, OperatorStep, Step, Workload, split_partition};
 use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::cluster::{
     AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, ConsumerSpec, MarkedProducer,
-    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
+    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span, TwoPhaseWorkload,
 };
 use eosim_types::{
     CoordinatorEpoch, Duration, Instant, Names, ProducerEpoch, ProducerId, Sequence, TopicPartition,
@@ -23,7 +23,7 @@ pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
                 config: producer.config(version),
                 transactional_id: id.map(|id| names.add_transactional_id(&id)),
                 start_at: at_ms(producer.start_ms),
-                workload: workload(&producer.workload, names),
+                workload: workload(&instance.name, &producer.workload, names),
             }));
         }
     }
@@ -92,22 +92,31 @@ fn consumer(consumer: &plan::Consumer, names: &mut Names) -> ConsumerSpec {
     }
 }
 
-fn workload(workload: &Workload, names: &mut Names) -> ProducerWorkload {
+fn workload(producer: &str, workload: &Workload, names: &mut Names) -> ProducerWorkload {
     match workload {
-        Workload::Random(random) => ProducerWorkload::Random(RandomWorkload {
-            partitions: partitions(&random.partitions, names),
-            transactions: random.transactions,
-            records: span(random.records_per_transaction),
-            abort_per_mille: per_mille(random.abort),
-            flush_per_mille: per_mille(random.flush),
-            pause: span_ms(random.pause_between_transactions_ms),
-            record_pause: span_ms(random.pause_between_records_ms),
-            value_bytes: random.value_bytes,
-            restart_pause: Duration::from_millis(random.restart_pause_ms),
+        Workload::Random(random) => ProducerWorkload::Random(random_workload(random, names)),
+        Workload::TwoPhase(two_phase) => ProducerWorkload::TwoPhase(TwoPhaseWorkload {
+            batches: random_workload(&two_phase.batches, names),
+            input: TopicPartition::new(names.add_topic(&format!("{producer}.batch")), 0),
+            pause_before_commit: span_ms(two_phase.pause_before_commit_ms),
         }),
         Workload::Script(steps) => {
             ProducerWorkload::Script(steps.iter().map(|s| step(s, names)).collect())
         }
+    }
+}
+
+fn random_workload(random: &plan::RandomWorkload, names: &mut Names) -> RandomWorkload {
+    RandomWorkload {
+        partitions: partitions(&random.partitions, names),
+        transactions: random.transactions,
+        records: span(random.records_per_transaction),
+        abort_per_mille: per_mille(random.abort),
+        flush_per_mille: per_mille(random.flush),
+        pause: span_ms(random.pause_between_transactions_ms),
+        record_pause: span_ms(random.pause_between_records_ms),
+        value_bytes: random.value_bytes,
+        restart_pause: Duration::from_millis(random.restart_pause_ms),
     }
 }
 

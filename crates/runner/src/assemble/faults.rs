@@ -33,13 +33,16 @@ impl Actors {
         self.range(1, 1 + self.brokers)
     }
 
+    fn producers(&self) -> Vec<ActorId> {
+        self.range(1 + self.brokers, 1 + self.brokers + self.producers)
+    }
+
     fn stallable(&self, target: PauseTarget) -> Vec<ActorId> {
-        let clients = 1 + self.brokers;
-        let consumers = clients + self.producers;
+        let consumers = 1 + self.brokers + self.producers;
         match target {
             PauseTarget::Any => self.range(1, self.names.len()),
             PauseTarget::Broker => self.brokers(),
-            PauseTarget::Producer => self.range(clients, consumers),
+            PauseTarget::Producer => self.producers(),
             PauseTarget::Consumer => self.range(consumers, self.names.len()),
         }
     }
@@ -152,6 +155,7 @@ fn crash_targets(plan: &Plan, actors: &Actors, target: CrashTarget) -> Vec<Actor
     let first = |replicas: &Vec<u32>| replicas.first().copied().unwrap_or(1);
     let chosen: Vec<u32> = match target {
         CrashTarget::Broker => return all,
+        CrashTarget::Producer => return actors.producers(),
         CrashTarget::Leader => {
             let topics = cluster.topics.values();
             topics.flat_map(|t| t.assignment(cluster.brokers)).map(|r| first(&r)).collect()

@@ -51,6 +51,14 @@ impl Cross<'_> {
                 let path = format!("{path}.workload.random.partitions");
                 self.partitions(&path, &random.partitions)
             }
+            Workload::TwoPhase(two_phase) => {
+                let path = format!("{path}.workload.two_phase");
+                if producer.transactional_id.is_none() {
+                    let expected = "a producer with a \"transactional_id\"";
+                    return self.refuse(path, "a two-phase commit", expected);
+                }
+                self.partitions(&(path + ".batches.partitions"), &two_phase.batches.partitions)
+            }
             Workload::Script(steps) => self.script(path, producer, steps),
         }
     }

@@ -86,6 +86,8 @@ fn one() -> u32 {
 pub enum Workload {
     /// Transactions whose contents are drawn while the run goes on.
     Random(RandomWorkload),
+    /// Transactions whose outcome a store of the application's own decides.
+    TwoPhase(TwoPhaseWorkload),
     /// Calls of the client library, one after the other.
     Script(#[schemars(length(max = 1000))] Vec<Step>),
 }
@@ -126,6 +128,21 @@ pub struct RandomWorkload {
     #[serde(default = "a_second")]
     #[schemars(with = "Millis")]
     pub restart_pause_ms: u64,
+}
+
+/// An external two-phase committer. The records of each batch go to one transaction. Its store
+/// takes over the batch's effect together with what it needs to commit the transaction; after a
+/// crash the application does what the store says. `transaction.two.phase.commit.enable`, of the
+/// producer and of the brokers, keeps such transactions from being aborted meanwhile.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TwoPhaseWorkload {
+    /// The batches; one that is not decided is done again.
+    pub batches: RandomWorkload,
+    /// The pause between a decision and its commit.
+    #[serde(default)]
+    #[schemars(with = "SpreadMillis")]
+    pub pause_before_commit_ms: Spread,
 }
 
 fn ten_bytes() -> u32 {

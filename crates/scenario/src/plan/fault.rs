@@ -58,7 +58,7 @@ faults! {
     late_request: LateRequest as "LateRequest",
     /// A connection breaks.
     connection_reset: ConnectionReset as "ConnectionReset",
-    /// A broker's process dies and is started again.
+    /// A process, by default a broker's, dies and is started again.
     crash: Crash as "Crash",
     /// A process stands still while time goes on.
     gc_pause: GcPause as "GcPause",
@@ -112,7 +112,7 @@ pub struct ConnectionReset {
     pub after_ms: Spread,
 }
 
-/// A broker's process dies and is started again.
+/// A process, by default a broker's, dies and is started again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Crash {
@@ -140,6 +140,8 @@ pub enum CrashTarget {
     /// Any broker.
     #[default]
     Broker,
+    /// Any producer.
+    Producer,
     /// A broker that is the preferred leader of a partition of a topic of the scenario.
     Leader,
     /// A broker that is the first coordinator of a transactional id of the scenario.
