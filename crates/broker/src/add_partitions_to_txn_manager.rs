@@ -216,13 +216,14 @@ fn refused_partitions(
     failed.map(|&(tp, error)| (tp, map_error(io, operation, error))).collect()
 }
 
-/// L-MAP-1.
+/// L-MAP-1, and what of it producers see (P-ERR-5).
 fn map_error(
     io: &mut Io<'_>,
     operation: TransactionSupportedOperation,
     error: ErrorCode,
 ) -> ErrorCode {
     rule!(io.env, "L-MAP-1");
+    rule!(io.env, "P-ERR-5");
     match error {
         ErrorCode::ProducerFenced => ErrorCode::InvalidProducerEpoch,
         ErrorCode::TransactionAbortable

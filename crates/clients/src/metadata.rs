@@ -161,7 +161,7 @@ mod tests {
     use eosim_types::metadata::PartitionMetadata;
 
     #[test]
-    fn partitions_are_walked_in_the_order_of_a_hash_map_p_acc_3() {
+    fn partitions_are_walked_in_the_order_of_a_hash_map_p_acc_3_p_mod_3() {
         let partition = PartitionMetadata {
             replicas: Vec::new(),
             isr: Vec::new(),

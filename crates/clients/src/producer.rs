@@ -1,7 +1,11 @@
 //! The producer as an application sees it (`KafkaProducer`): calls go in, outcomes come out.
 //!
 //! One producer is an application thread and a sender thread (P-MOD-1). Calls are atomic except
-//! for their waits. Invariants: every call returns once; every record whose `send()` did not throw
+//! for their waits, which are ended by a timer (P-MOD-1); a crash keeps nothing of it, and after a
+//! stall the step that was interrupted meets the new time (P-MOD-2). Of the races of P-MOD-5 those
+//! on the wire are drawn, by latencies; inside of the client one order is fixed: a batch's futures
+//! complete before its failure changes the state, and the application acts after both.
+//! Invariants: every call returns once; every record whose `send()` did not throw
 //! has its future completed once.
 
 mod backoff;

@@ -160,7 +160,7 @@ fn row_58_outcomes_of_the_transport_l_a2t_6_c_atm_4() {
 }
 
 #[test]
-fn row_58_results_per_partition_l_map_1_l_a2t_8() {
+fn row_58_results_per_partition_l_map_1_l_a2t_8_p_err_5() {
     use ErrorCode as E;
     let table = [
         (AddPartition, E::ProducerFenced, E::InvalidProducerEpoch),

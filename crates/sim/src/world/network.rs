@@ -24,7 +24,8 @@ macro_rules! fate {
     }};
 }
 
-/// Draws how long a message of a sender travels.
+/// Draws how long a message of a sender travels, so that what goes out on two connections at once
+/// arrives in either order (P-MOD-5).
 macro_rules! latency {
     ($world:expr, $sender:expr) => {{
         let n = $world.latencies;

@@ -157,6 +157,18 @@ fn a_connection_is_ordered_each_way() {
 }
 
 #[test]
+fn two_connections_bring_what_was_sent_at_once_in_either_order_p_mod_5() {
+    for (latencies, order) in [([0, 5_000], [1, 2]), ([5_000, 0], [2, 1])] {
+        let choices = Scripted::default().with("network.latency", &latencies);
+        let mut kit = kit(choices, Faults::default(), Server::default());
+        kit.ask(ALICE, LANE, 1);
+        kit.ask(ALICE, Lane(LANE.0 + 1), 2);
+        kit.settle_all();
+        assert_eq!(kit.seen(), order);
+    }
+}
+
+#[test]
 fn one_request_of_a_connection_at_a_time_l_pipe_7() {
     let mut kit = keeping();
     for (from, lane, id) in

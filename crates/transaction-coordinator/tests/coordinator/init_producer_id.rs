@@ -167,6 +167,9 @@ fn a_new_id_starts_at_epoch_zero_cases_3_and_4_c_init_10_c_lk_2_c_seq_1() {
         let mut world = World::new();
         assert_eq!(world.init(expected), "NONE (11,0)");
         assert_eq!(world.new_records(), ["Empty(11,0,-1) null ctv 0"]);
+        let value = world.log[0].1.value.clone().expect("a value");
+        let ids = (value.previous_producer_id, value.start_timestamp_ms);
+        assert_eq!(ids, (ProducerId(11), -1), "case {expected:?}");
     }
 }
 

@@ -130,6 +130,7 @@ fn the_last_epochs_c_seq_12_c_seq_13() {
     assert_eq!(world.end(2, COMMIT, 10, 32765), "NONE (10,32766)");
     world.add(2, 10, 32766, &[TOPIC1_0]);
     assert_eq!(world.end(2, ABORT, 10, 32766), "NONE (11,0)");
+    world.add(2, 11, 0, &[TOPIC1_0]);
     check(
         &mut world,
         &expect![[r#"
@@ -138,7 +139,15 @@ fn the_last_epochs_c_seq_12_c_seq_13() {
             Ongoing(10,32766,32765) [topic1-0] ctv 2
             PrepareAbort(10,32767,32766) [topic1-0] next 11 ctv 2
             CompleteAbort(11,0,32766) [] prev 10 ctv 2
+            Ongoing(11,0,32766) [topic1-0] ctv 2
         "#]],
+    );
+    assert_eq!(
+        world.marker_log,
+        [
+            "b1 COMMIT(10,32766) coordinator epoch 1 tv2 topic1-0",
+            "b1 ABORT(10,32767) coordinator epoch 1 tv2 topic1-0",
+        ]
     );
 }
 
@@ -162,6 +171,12 @@ fn empty_transactions_c_rec_3_c_seq_15_c_seq_16_c_seq_17() {
     assert_eq!(world.end(2, COMMIT, 10, 0), "INVALID_TXN_STATE");
     assert_eq!(world.end(0, ABORT, 10, 0), "INVALID_TXN_STATE");
     check(&mut world, &expect![""]);
+    for (state, commits) in [(CompleteCommit, COMMIT), (CompleteAbort, ABORT)] {
+        let mut world = World::with(given(state, 10, 0).tv(0));
+        assert_eq!(world.end(0, commits, 10, 0), "NONE");
+        assert_eq!(world.end(0, !commits, 10, 0), "INVALID_TXN_STATE");
+        check(&mut world, &expect![""]);
+    }
 }
 
 /// Example 1: commit, abort, commit.

@@ -1,0 +1,69 @@
+//! The producer as one actor: what its two threads share, and what a stall does to it (P-MOD).
+
+mod harness;
+
+use eosim_clients::producer::Call;
+use eosim_types::config::ProducerConfig;
+use eosim_types::version::TransactionVersion;
+use eosim_types::{Duration, ErrorCode as E};
+use harness::{Harness, config};
+
+#[test]
+fn while_the_sender_sleeps_answers_wait_for_its_next_poll_p_mod_1() {
+    let config = ProducerConfig { transaction_version: TransactionVersion::Tv1, ..config() };
+    let mut h = Harness::transactional(&config);
+    h.call(Call::BeginTransaction);
+    let first = h.send(0);
+    h.answer_add_partitions(&[E::None]);
+    h.send(1);
+    assert_eq!(h.on_wire(), ["t-0 e1 s0+1", "AddPartitionsToTxn t-1"]);
+    h.answer_add_partitions(&[E::CoordinatorLoadInProgress]);
+    // The backoff of the retry is slept on the sender thread (P-SND-6).
+    h.answer_produce(0, E::None);
+    h.sleep(99);
+    assert!(!h.is_complete(first));
+    h.sleep(1);
+    assert!(h.is_complete(first));
+}
+
+#[test]
+fn a_call_waits_for_max_block_ms_and_no_longer_p_mod_1() {
+    let config = ProducerConfig { max_block: Duration::from_millis(700), ..config() };
+    let mut h = Harness::new(&config, Some(1));
+    let init = h.call(Call::InitTransactions);
+    h.sleep(699);
+    assert!(!h.returned.contains_key(&init));
+    h.sleep(1);
+    assert_eq!(h.thrown(init).error_code(), E::RequestTimedOut);
+}
+
+/// Batches in flight when the process stalls for longer than both timeouts.
+fn stalled() -> (Harness, [eosim_clients::producer::CallId; 2]) {
+    let mut h = Harness::idempotent(&config(), 0);
+    let calls = [h.send(0), h.send(1)];
+    assert_eq!(h.on_wire(), ["t-0 e0 s0+1", "t-1 e0 s0+1"]);
+    h.now += Duration::from_millis(5_000);
+    (h, calls)
+}
+
+#[test]
+fn after_a_stall_the_poll_comes_first_and_an_answer_counts_p_mod_2() {
+    let (mut h, [first, second]) = stalled();
+    h.answer_produce(0, E::None);
+    assert_eq!(h.failure(first), None, "older than delivery.timeout.ms, and acknowledged");
+    h.sleep(0);
+    assert_eq!(h.failure(second), Some(E::RequestTimedOut));
+}
+
+#[test]
+fn after_a_stall_the_request_times_out_before_the_batch_expires_p_mod_2() {
+    let (mut h, calls) = stalled();
+    h.run();
+    for call in calls {
+        assert_eq!(h.failure(call), Some(E::RequestTimedOut));
+    }
+    // A failed request, unlike an expired batch, bumps the epoch (P-SEQ-7).
+    h.send(0);
+    h.sleep(200);
+    assert_eq!((h.on_wire(), h.epoch()), (vec!["t-0 e1 s0+1".to_string()], 1));
+}
