@@ -195,6 +195,15 @@ fn values_that_do_not_go_together() {
             "producers[1].settings.acks=1",
             "producers[1].settings.max.in.flight.requests.per.connection=6",
             "producers[0].settings.enable.idempotence=false",
+            "producers[0].settings={\"transaction.two.phase.commit.enable\": true, \
+              \"transaction.timeout.ms\": 5000}",
+            "producers[1].workload={\"two_phase\": {\"batches\": {\"transactions\": 1, \
+              \"records_per_transaction\": {\"min\": 1, \"max\": 1}, \
+              \"partitions\": [\"orders-0\"]}}}",
+            "operator=[{\"abort_transaction\": {\"partition\": \"orders-0\"}}]",
+            "operator=[{\"abort_transaction\": {\"partition\": \"orders-0\", \
+              \"start_offset\": 1, \"producer\": {\"id\": 0, \"epoch\": 0}}}]",
+            "operator=[{\"abort_hanging\": {\"partition\": \"orders-9\"}}]",
             "faults.until_ms=0",
         ],
         &expect![[r#"
@@ -212,6 +221,11 @@ fn values_that_do_not_go_together() {
             good.json: producers[1].settings.acks: found 1, expected -1 (all) with "enable.idempotence"
             good.json: producers[1].settings."max.in.flight.requests.per.connection": found 6, expected at most 5 with "enable.idempotence"
             good.json: producers[0].settings."enable.idempotence": found false, expected true, because there is a "transactional_id"
+            good.json: producers[0].settings."transaction.timeout.ms": found 5000, expected none with "transaction.two.phase.commit.enable"
+            good.json: producers[1].workload.two_phase: found a two-phase commit, expected a producer with a "transactional_id"
+            good.json: operator[0].abort_transaction: found neither, expected exactly one of "start_offset" and "producer"
+            good.json: operator[0].abort_transaction: found both, expected exactly one of "start_offset" and "producer"
+            good.json: operator[0].abort_hanging.partition: found "orders-9", expected a partition of orders from 0 to 1
             good.json: faults.until_ms: found 0, expected more than 0, when the faults begin
         "#]],
     );
