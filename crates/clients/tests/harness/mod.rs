@@ -10,7 +10,7 @@ use std::sync::Arc;
 use eosim_actor::{Correlation, Cx, Effect, Out, Quiet};
 use eosim_clients::Exception;
 use eosim_clients::producer::{
-    Call, CallId, Outcome, Producer, ProducerIdAndEpoch, RecordOutcome,
+    Call, CallId, Outcome, Producer, ProducerIdAndEpoch, RecordOutcome, State,
     TransactionManagerDescription,
 };
 use eosim_types::config::ProducerConfig;
@@ -77,6 +77,8 @@ pub(crate) struct Harness {
     /// A record's future that completed twice.
     pub(crate) completed_twice: Vec<CallId>,
     pub(crate) next_offset: i64,
+    /// The state before and after each turn and call that changed it.
+    pub(crate) transitions: Vec<(State, State)>,
     values: u64,
 }
 
@@ -117,6 +119,7 @@ impl Harness {
             records: BTreeMap::new(),
             completed_twice: vec![],
             next_offset: 0,
+            transitions: vec![],
             values: 0,
         };
         harness.run();
@@ -153,7 +156,10 @@ impl Harness {
             marks: &mut self.marks,
         };
         let mut cx = Cx { id: ActorId(9), env, choices: &mut Quiet };
+        let before = self.producer.state();
         let result = f(&mut self.producer, &mut cx, &mut out);
+        let change = before.zip(self.producer.state()).filter(|(before, after)| before != after);
+        self.transitions.extend(change);
         for effect in out.drain() {
             match effect {
                 Effect::Send { to, correlation, message: Message::Request(request), .. } => {

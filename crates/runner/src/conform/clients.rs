@@ -15,6 +15,8 @@ mod producer_steps;
 mod settling;
 mod state;
 #[cfg(test)]
+mod stress;
+#[cfg(test)]
 mod tests;
 mod wire;
 

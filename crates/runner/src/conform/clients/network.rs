@@ -301,6 +301,10 @@ impl Network {
     }
 
     fn close(&mut self, id: ConnectionId) {
+        // Earlier lives, of which the client has heard the end, are nobody's concern any more.
+        self.connections.retain(|known, c| {
+            known.0 != id.0 || *known == id || !c.closed_by_broker || !c.outstanding.is_empty()
+        });
         let connection = self.connections.get_mut(&id).expect("an open connection");
         connection.closed_by_broker = true;
         connection.held.clear();

@@ -33,8 +33,8 @@ use crate::conform::fields::Unsupported;
 pub(super) const CLIENT: ActorId = ActorId(100);
 /// How long a wait for the broker or the producer lasts at most.
 pub(super) const PATIENCE: Duration = Duration::from_millis(15_000);
-/// No case takes so many steps of the model.
-pub(super) const STEPS_MAX: u32 = 2_000_000;
+/// No case that ends takes so many steps of the model.
+pub(super) const STEPS_MAX: u32 = 200_000;
 
 /// What a thread of the application waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
