@@ -139,7 +139,7 @@ impl Played {
                 self.last_epoch += i16::from(error.is_none());
                 let next = (ProducerId(13131), ProducerEpoch(self.last_epoch));
                 let (producer_id, producer_epoch) = if error.is_none() { next } else { none };
-                InitProducerIdResponse { error, producer_id, producer_epoch }.into()
+                InitProducerIdResponse::new(error, producer_id, producer_epoch).into()
             }
             Request::EndTxn(request) => {
                 let bumps = error.is_none() && request.version >= 5;
