@@ -5,15 +5,14 @@
 //! node (L-A2T-3); at most one waiting transaction per node and transactional id (L-A2T-4); every
 //! transaction taken over is reported in `finished` exactly once.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use alloc::collections::VecDeque;
 
 use eosim_types::message::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, AddPartitionsToTxnTransaction,
     PerPartition,
 };
 use eosim_types::version::TransactionSupportedOperation;
-use eosim_types::{BrokerId, ErrorCode, Topic, TopicPartition, rule};
+use eosim_types::{BrokerId, ErrorCode, Few, SortedMap, Topic, TopicPartition, rule};
 
 use crate::io::Io;
 use crate::network::{Call, lane};
@@ -39,7 +38,7 @@ struct Queued {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct TransactionDataAndCallbacks {
     operation: TransactionSupportedOperation,
-    transactions: Vec<Queued>,
+    transactions: Few<Queued>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -51,8 +50,8 @@ struct Node {
 /// `AddPartitionsToTxnManager`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct AddPartitionsToTxnManager {
-    nodes: BTreeMap<BrokerId, Node>,
-    finished: Vec<(VerificationId, Refused)>,
+    nodes: SortedMap<BrokerId, Node>,
+    finished: VecDeque<(VerificationId, Refused)>,
 }
 
 impl AddPartitionsToTxnManager {
@@ -78,9 +77,9 @@ impl AddPartitionsToTxnManager {
         }
     }
 
-    /// Outcomes that nobody has taken yet, oldest first.
-    pub(crate) fn take_finished(&mut self) -> Vec<(VerificationId, Refused)> {
-        core::mem::take(&mut self.finished)
+    /// Takes the oldest outcome that nobody has taken yet.
+    pub(crate) fn take_finished(&mut self) -> Option<(VerificationId, Refused)> {
+        self.finished.pop_front()
     }
 
     /// L-A2T-4 (`addTxnData`).
@@ -91,10 +90,10 @@ impl AddPartitionsToTxnManager {
         queued: Queued,
         operation: TransactionSupportedOperation,
     ) {
-        let waiting = &mut self.nodes.entry(node).or_default().waiting;
+        let waiting = &mut self.nodes.get_or_default(node).waiting;
         let waiting = waiting.get_or_insert_with(|| {
             rule!(io.env, "L-A2T-8");
-            TransactionDataAndCallbacks { operation, transactions: Vec::new() }
+            TransactionDataAndCallbacks { operation, transactions: Few::new() }
         });
         let id = queued.transaction.transactional_id;
         let same = waiting.transactions.iter().position(|w| w.transaction.transactional_id == id);
@@ -113,19 +112,19 @@ impl AddPartitionsToTxnManager {
         } else {
             ErrorCode::InvalidProducerEpoch
         };
-        let replaced = waiting.transactions.remove(at);
-        waiting.transactions.push(queued);
+        let replaced = core::mem::replace(&mut waiting.transactions[at], queued);
+        waiting.transactions[at..].rotate_left(1);
         self.refuse(&replaced, error);
     }
 
     fn refuse(&mut self, queued: &Queued, error: ErrorCode) {
         let refused = queued.transaction.partitions.iter().map(|&tp| (tp, error)).collect();
-        self.finished.push((queued.caller, refused));
+        self.finished.push_back((queued.caller, refused));
     }
 
     /// L-A2T-3 (`generateRequests`).
     fn send_if_idle(&mut self, io: &mut Io<'_>, id: BrokerId) {
-        let Some(node) = self.nodes.get_mut(&id) else { return };
+        let Some(node) = self.nodes.get_mut(id) else { return };
         rule!(io.env, "L-A2T-3");
         // L-A2T-9: what waits is not moved to a coordinator elected meanwhile.
         if node.in_flight.is_some() {
@@ -153,7 +152,7 @@ impl AddPartitionsToTxnManager {
             match response.error {
                 ErrorCode::None => {
                     let refused = refused_partitions(io, batch.operation, &queued, response);
-                    self.finished.push((queued.caller, refused));
+                    self.finished.push_back((queued.caller, refused));
                 }
                 error => self.finish_with_top_level_error(io, &queued, error),
             }
@@ -167,7 +166,9 @@ impl AddPartitionsToTxnManager {
         rule!(io.env, "C-ATM-4");
         match error {
             // A coordinator too old to verify counts as having verified.
-            ErrorCode::UnsupportedVersion => self.finished.push((queued.caller, Refused::new())),
+            ErrorCode::UnsupportedVersion => {
+                self.finished.push_back((queued.caller, Refused::new()));
+            }
             ErrorCode::ClusterAuthorizationFailed => {
                 self.refuse(queued, ErrorCode::InvalidTxnState);
             }
@@ -187,7 +188,7 @@ impl AddPartitionsToTxnManager {
     }
 
     fn take_in_flight(&mut self, node: BrokerId) -> Option<TransactionDataAndCallbacks> {
-        self.nodes.get_mut(&node)?.in_flight.take()
+        self.nodes.get_mut(node)?.in_flight.take()
     }
 }
 

@@ -7,7 +7,6 @@
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use eosim_actor::{RequestToken, TimerKey};
@@ -21,7 +20,7 @@ use eosim_types::message::{
 };
 use eosim_types::record::{Payload, RecordBatch, TransactionLogRecord};
 use eosim_types::{
-    BrokerId, CoordinatorEpoch, Duration, ErrorCode, Instant, LeaderEpoch, ProducerEpoch,
+    BrokerId, CoordinatorEpoch, Duration, ErrorCode, Few, Instant, LeaderEpoch, ProducerEpoch,
     ProducerId, Sequence, Topic, TopicPartition, rule,
 };
 
@@ -29,7 +28,7 @@ use crate::io::Io;
 use crate::network::{Call, lane};
 use crate::replica_manager::ReplicaManager;
 use crate::replica_manager::append::AppendOptions;
-use crate::replica_manager::delayed_operation::Appender;
+use crate::replica_manager::delayed_operation::{Appender, ProducePartitionStatus};
 use crate::replica_manager::roles::LeadershipChange;
 use crate::timers::{BROKER_TIMERS, Timer};
 
@@ -196,10 +195,16 @@ impl TransactionCoordinatorService {
 
     /// Hands over appends that have ended and carries out what was decided. True if there was
     /// anything.
+    #[inline]
     pub(crate) fn run(&mut self, io: &mut Io<'_>, replicas: &mut ReplicaManager) -> bool {
-        if replicas.finished_appends.is_empty() && self.actions.is_empty() {
-            return false;
+        let any = !replicas.finished_appends.is_empty() || !self.actions.is_empty();
+        if any {
+            self.run_appends_and_actions(io, replicas);
         }
+        any
+    }
+
+    fn run_appends_and_actions(&mut self, io: &mut Io<'_>, replicas: &mut ReplicaManager) {
         for (id, error) in replicas.finished_appends.drain(..) {
             let (coordinator, mut ctx) = self.parts(io);
             coordinator.on_append_result(&mut ctx, id, error);
@@ -210,7 +215,6 @@ impl TransactionCoordinatorService {
         }
         debug_assert!(self.actions.is_empty(), "what is carried out decides nothing");
         self.actions = actions;
-        true
     }
 
     fn carry_out(&mut self, io: &mut Io<'_>, replicas: &mut ReplicaManager, action: Action) {
@@ -220,7 +224,7 @@ impl TransactionCoordinatorService {
             }
             Action::Append { id, partition, coordinator_epoch, records, timeout } => {
                 let tp = TopicPartition::new(Topic::TRANSACTION_STATE, partition);
-                append(io, replicas, (id, tp, coordinator_epoch), &records, timeout);
+                append(io, replicas, (id, tp, coordinator_epoch), records, timeout);
             }
             Action::Load { partition, coordinator_epoch } => {
                 let at = io.now() + io.spec.config.transaction_state_load_delay;
@@ -294,7 +298,7 @@ fn append(
     io: &mut Io<'_>,
     replicas: &mut ReplicaManager,
     (id, tp, coordinator_epoch): (AppendId, TopicPartition, CoordinatorEpoch),
-    records: &[TransactionLogRecord],
+    records: Arc<[TransactionLogRecord]>,
     timeout: Duration,
 ) {
     let current = replicas.partitions.get(tp).map(|partition| partition.leader_epoch);
@@ -310,11 +314,12 @@ fn append(
     } else {
         Err(ErrorCode::NotLeaderOrFollower.into())
     };
-    replicas.await_replication(io, Appender::TransactionLog(id), timeout, vec![(tp, result)]);
+    let status = Few::One(ProducePartitionStatus::new(tp, result));
+    replicas.await_replication(io, Appender::TransactionLog(id), timeout, status);
 }
 
 /// One batch without a producer id (C-APP-1).
-fn transaction_log_batch(io: &Io<'_>, records: &[TransactionLogRecord]) -> RecordBatch {
+fn transaction_log_batch(io: &Io<'_>, records: Arc<[TransactionLogRecord]>) -> RecordBatch {
     RecordBatch {
         base_offset: 0,
         last_offset_delta: i32::try_from(records.len()).unwrap_or(i32::MAX) - 1,
@@ -324,6 +329,6 @@ fn transaction_log_batch(io: &Io<'_>, records: &[TransactionLogRecord]) -> Recor
         producer_id: ProducerId::NONE,
         producer_epoch: ProducerEpoch::NONE,
         base_sequence: Sequence::NONE,
-        payload: Payload::TransactionLog(Arc::from(records)),
+        payload: Payload::TransactionLog(records),
     }
 }

@@ -85,7 +85,7 @@ impl Cluster {
                 if error.is_none() {
                     self.producers.retain(|p| p.producer_id != marker.producer_id);
                 }
-                let results = vec![(marker.producer_id, vec![(t(0), error)])];
+                let results = [(marker.producer_id, [(t(0), error)].into())].into();
                 WriteTxnMarkersResponse { results }.into()
             }
             other => panic!("{other:?}"),

@@ -162,7 +162,7 @@ fn answer(batches: Vec<RecordBatch>, aborted: &[(i64, i64)]) -> FetchPartitionRe
         log_start_offset: 0,
         aborted_transactions: aborted.iter().map(entry).collect(),
         diverging_epoch: None,
-        batches,
+        batches: batches.into(),
     }
 }
 

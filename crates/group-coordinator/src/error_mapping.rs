@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use eosim_types::ErrorCode;
-use eosim_types::message::Response;
+use eosim_types::message::{PerPartition, Response};
 
 /// What a client of an offset commit sees of `error` (L-TOC-2, G-OFF-6).
 #[must_use]
@@ -33,8 +33,8 @@ pub const fn txn_offset_commit_error(error: ErrorCode, version: i16) -> ErrorCod
 pub(crate) fn refused(answer: &Response, error: ErrorCode) -> Response {
     let mut refusal = answer.clone();
     match &mut refusal {
-        Response::OffsetFetch(r) => (r.error, r.partitions) = (error, Vec::new()),
-        Response::OffsetDelete(r) => (r.error, r.partitions) = (error, Vec::new()),
+        Response::OffsetFetch(r) => (r.error, r.partitions) = (error, PerPartition::new()),
+        Response::OffsetDelete(r) => (r.error, r.partitions) = (error, PerPartition::new()),
         Response::DeleteGroups(r) => r.error = error,
         Response::Heartbeat(r) => r.error = error,
         Response::LeaveGroup(r) => (r.error, r.members) = (error, Vec::new()),

@@ -98,13 +98,13 @@ fn transaction_requests() -> Vec<Request> {
         producer_id: P,
         producer_epoch: E,
         verify_only: true,
-        partitions: vec![TP, OTHER],
+        partitions: [TP, OTHER].into(),
     };
     let marker = WritableTxnMarker {
         producer_id: P,
         producer_epoch: E,
         transaction_result: TransactionResult::Abort,
-        partitions: vec![TP, OTHER],
+        partitions: [TP, OTHER].into(),
         coordinator_epoch: CoordinatorEpoch(5),
         transaction_version: TransactionVersion::Tv2,
     };
@@ -127,9 +127,9 @@ fn transaction_requests() -> Vec<Request> {
     vec![
         FindCoordinatorRequest { key: CoordinatorKey::Transaction(ID) }.into(),
         init.into(),
-        AddPartitionsToTxnRequest { version: 5, transactions: vec![add] }.into(),
+        AddPartitionsToTxnRequest { version: 5, transactions: [add].into() }.into(),
         end.into(),
-        WriteTxnMarkersRequest { version: 2, markers: vec![marker] }.into(),
+        WriteTxnMarkersRequest { version: 2, markers: [marker].into() }.into(),
     ]
 }
 
@@ -189,7 +189,7 @@ fn responses(names: &mut Names) -> Vec<Response> {
                 log_start_offset: 0,
                 aborted_transactions: vec![aborted],
                 diverging_epoch: Some((LeaderEpoch(1), 5)),
-                batches: vec![data(names)],
+                batches: [data(names)].into(),
             }],
         }
         .into(),
@@ -202,15 +202,16 @@ fn responses(names: &mut Names) -> Vec<Response> {
         .into(),
         AddPartitionsToTxnResponse {
             error: ErrorCode::None,
-            results: vec![(
+            results: [(
                 ID,
-                vec![(TP, ErrorCode::None), (OTHER, ErrorCode::InvalidProducerEpoch)],
-            )],
+                [(TP, ErrorCode::None), (OTHER, ErrorCode::InvalidProducerEpoch)].into(),
+            )]
+            .into(),
         }
         .into(),
         EndTxnResponse { error: ErrorCode::None, producer_id: P, producer_epoch: E }.into(),
         WriteTxnMarkersResponse {
-            results: vec![(P, vec![(TP, ErrorCode::None), (OTHER, ErrorCode::None)])],
+            results: [(P, [(TP, ErrorCode::None), (OTHER, ErrorCode::None)].into())].into(),
         }
         .into(),
         FetchMetadataResponse { image: Arc::new(MetadataImage::default()) }.into(),

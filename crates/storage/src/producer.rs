@@ -1,7 +1,6 @@
 //! What a log knows of each producer.
 
 mod producer_append_info;
-mod producer_map;
 mod producer_state_entry;
 mod producer_state_manager;
 mod snapshot;
@@ -9,7 +8,6 @@ mod transactions;
 mod verification;
 
 pub use producer_append_info::ProducerAppendInfo;
-pub(crate) use producer_map::ProducerMap;
 pub use producer_state_entry::{BatchMetadata, ProducerStateEntry};
 pub use producer_state_manager::ProducerStateManager;
 pub use transactions::CompletedTxn;

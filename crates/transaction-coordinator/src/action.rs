@@ -5,6 +5,7 @@
 //! `NodeToControllerChannelManager` and the marker sender's network client. Actions come in the
 //! order in which they were decided.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use eosim_types::config::BrokerConfig;
@@ -59,7 +60,7 @@ pub enum Action {
         /// `NOT_LEADER_OR_FOLLOWER`.
         coordinator_epoch: CoordinatorEpoch,
         /// The records of the batch.
-        records: Vec<TransactionLogRecord>,
+        records: Arc<[TransactionLogRecord]>,
         /// How long to wait for the high watermark before `REQUEST_TIMED_OUT` (C-APP-3).
         timeout: Duration,
     },

@@ -222,7 +222,7 @@ impl TransactionCoordinator {
         errors: impl Iterator<Item = ErrorCode>,
     ) {
         rule!(cx.env, "C-ADD-6");
-        let pending = self.pending_add_partitions.get_mut(&to).expect("a request that waits");
+        let pending = self.pending_add_partitions.get_mut(to).expect("a request that waits");
         let version = pending.version;
         let (_, partitions) = &mut pending.response.results[index as usize];
         for ((_, answer), error) in partitions.iter_mut().zip(errors) {
@@ -230,7 +230,7 @@ impl TransactionCoordinator {
         }
         pending.unanswered -= 1;
         if pending.unanswered == 0 {
-            let pending = self.pending_add_partitions.remove(&to).expect("a request that waits");
+            let pending = self.pending_add_partitions.remove(to).expect("a request that waits");
             cx.reply(to, pending.response);
         }
     }

@@ -4,8 +4,7 @@
 //! Invariant: at most one transition per transactional id is being written, because the pending
 //! state blocks a second one (C-APP-4).
 
-use alloc::vec;
-use alloc::vec::Vec;
+use alloc::sync::Arc;
 
 use eosim_types::record::TransactionLogRecord;
 use eosim_types::{
@@ -88,7 +87,8 @@ impl TransactionCoordinator {
         let timeout_ms = u64::try_from(prepared.transit.transaction_timeout_ms).unwrap_or(0);
         let epoch = prepared.coordinator_epoch;
         let pending = PendingAppend::Transition(prepared, callback);
-        self.append(cx, partition, epoch, vec![record], Duration::from_millis(timeout_ms), pending);
+        let timeout = Duration::from_millis(timeout_ms);
+        self.append(cx, partition, epoch, Arc::from([record]), timeout, pending);
     }
 
     /// C-APP-1, C-APP-2. A refusal leaves the pending state as it is.
@@ -114,7 +114,7 @@ impl TransactionCoordinator {
         cx: &mut Ctx<'_>,
         partition: i32,
         coordinator_epoch: CoordinatorEpoch,
-        records: Vec<TransactionLogRecord>,
+        records: Arc<[TransactionLogRecord]>,
         timeout: Duration,
         pending: PendingAppend,
     ) {
@@ -132,7 +132,7 @@ impl TransactionCoordinator {
         error: ErrorCode,
     ) {
         rule!(cx.env, "C-APP-5");
-        match self.pending_appends.remove(&id).expect("an append that was asked for") {
+        match self.pending_appends.remove(id).expect("an append that was asked for") {
             PendingAppend::Transition(prepared, callback) => {
                 self.transition_appended(cx, prepared, callback, map_append_error(error));
             }

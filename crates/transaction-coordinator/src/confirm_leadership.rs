@@ -6,7 +6,7 @@
 //! epoch that knew it. The record is a tombstone of the empty transactional id, which no log holds
 //! a value of, so a load ignores it.
 
-use alloc::vec;
+use alloc::sync::Arc;
 
 use eosim_types::record::TransactionLogRecord;
 use eosim_types::{CoordinatorEpoch, Defect, ErrorCode, TransactionalId, rule};
@@ -61,7 +61,14 @@ impl TransactionCoordinator {
                     answer: error,
                 });
                 let timeout = cx.config.request_timeout;
-                self.append(cx, partition, coordinator_epoch, vec![barrier], timeout, pending);
+                self.append(
+                    cx,
+                    partition,
+                    coordinator_epoch,
+                    Arc::from([barrier]),
+                    timeout,
+                    pending,
+                );
             }
         }
     }

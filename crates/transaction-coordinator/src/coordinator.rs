@@ -3,7 +3,6 @@
 //! Kafka counterpart: `TransactionCoordinator`, as the broker sees it.
 //! Invariant: every input ends with a round of the marker sender if anything has woken it.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use eosim_types::message::{
@@ -12,7 +11,7 @@ use eosim_types::message::{
 };
 use eosim_types::observation::TransactionDump;
 use eosim_types::record::TransactionLogRecord;
-use eosim_types::{BrokerId, CoordinatorEpoch, ErrorCode, Topic, TransactionalId, rule};
+use eosim_types::{BrokerId, CoordinatorEpoch, ErrorCode, SortedMap, Topic, TransactionalId, rule};
 
 use crate::action::{AppendId, CoordinatorTimer, Ctx, ReplyTo};
 use crate::add_partitions_to_txn::PendingAddPartitions;
@@ -33,9 +32,9 @@ pub struct TransactionCoordinator {
     pub(crate) state_manager: TransactionStateManager,
     pub(crate) channel_manager: TransactionMarkerChannelManager,
     pub(crate) producer_id_manager: ProducerIdManager,
-    pub(crate) pending_appends: BTreeMap<AppendId, PendingAppend>,
+    pub(crate) pending_appends: SortedMap<AppendId, PendingAppend>,
     pub(crate) next_append_id: AppendId,
-    pub(crate) pending_add_partitions: BTreeMap<ReplyTo, PendingAddPartitions>,
+    pub(crate) pending_add_partitions: SortedMap<ReplyTo, PendingAddPartitions>,
 }
 
 impl TransactionCoordinator {
@@ -47,9 +46,9 @@ impl TransactionCoordinator {
             state_manager: TransactionStateManager::default(),
             channel_manager: TransactionMarkerChannelManager::default(),
             producer_id_manager: ProducerIdManager::default(),
-            pending_appends: BTreeMap::new(),
+            pending_appends: SortedMap::default(),
             next_append_id: AppendId(0),
-            pending_add_partitions: BTreeMap::new(),
+            pending_add_partitions: SortedMap::default(),
         }
     }
 

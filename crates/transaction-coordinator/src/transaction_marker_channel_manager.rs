@@ -13,8 +13,8 @@ use eosim_types::message::{WritableTxnMarker, WriteTxnMarkersRequest};
 use eosim_types::record::TransactionResult;
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    BrokerId, Capability, CoordinatorEpoch, Defect, Duration, Instant, ProducerEpoch, ProducerId,
-    TopicPartition, TransactionalId, rule,
+    BrokerId, Capability, CoordinatorEpoch, Defect, Duration, Few, Instant, ProducerEpoch,
+    ProducerId, TopicPartition, TransactionalId, rule,
 };
 
 use crate::action::{Action, CoordinatorTimer, Ctx};
@@ -40,24 +40,41 @@ pub(crate) struct TxnMarker {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct PendingMarker {
     pub(crate) marker: TxnMarker,
-    pub(crate) partitions: Vec<TopicPartition>,
+    pub(crate) partitions: Few<TopicPartition>,
 }
 
-/// Markers by the partition of `__transaction_state` that they belong to.
-type MarkersPerTxnTopicPartition = BTreeMap<i32, Vec<PendingMarker>>;
+/// Markers, sorted by the partition of `__transaction_state` that they belong to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct MarkersPerTxnTopicPartition(Few<PendingMarker>);
+
+impl MarkersPerTxnTopicPartition {
+    fn push(&mut self, pending: PendingMarker) {
+        self.0.push(pending);
+        self.0.sort_by_key(|pending| pending.marker.txn_topic_partition);
+    }
+
+    /// Takes out the markers of one partition.
+    fn remove(&mut self, txn_topic_partition: i32) -> impl Iterator<Item = PendingMarker> + use<> {
+        let is_of =
+            |pending: &PendingMarker| pending.marker.txn_topic_partition == txn_topic_partition;
+        let (removed, kept): (Vec<_>, Vec<_>) = mem::take(&mut self.0).into_iter().partition(is_of);
+        self.0 = kept.into();
+        removed.into_iter()
+    }
+}
 
 /// What waits for one broker, and what it has been sent.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct TxnMarkerQueue {
     markers: MarkersPerTxnTopicPartition,
-    in_flight: Option<(u32, Vec<PendingMarker>)>,
+    in_flight: Option<(u32, Few<PendingMarker>)>,
     /// A pause after a refusal or a lost connection ends here.
     not_before: Instant,
 }
 
 impl TxnMarkerQueue {
     fn is_waiting(&self) -> bool {
-        self.in_flight.is_none() && !self.markers.is_empty()
+        self.in_flight.is_none() && !self.markers.0.is_empty()
     }
 }
 
@@ -103,7 +120,7 @@ impl TransactionMarkerChannelManager {
         &mut self,
         broker: BrokerId,
         correlation: u32,
-    ) -> Option<Vec<PendingMarker>> {
+    ) -> Option<Few<PendingMarker>> {
         let queue = self.markers_queue_per_broker.get_mut(&broker)?;
         let in_flight = queue.in_flight.take_if(|(open, _)| *open == correlation);
         in_flight.map(|(_, markers)| markers)
@@ -131,7 +148,7 @@ impl TransactionMarkerChannelManager {
         let queues = self.markers_queue_per_broker.values_mut().map(|queue| &mut queue.markers);
         let mut purged = Vec::new();
         for markers in queues.chain([&mut self.markers_queue_for_unknown_broker]) {
-            purged.extend(markers.remove(&txn_topic_partition).unwrap_or_default());
+            purged.extend(markers.remove(txn_topic_partition));
         }
         for pending in purged {
             self.remove_markers_for_txn(&pending.marker);
@@ -146,7 +163,7 @@ impl TransactionMarkerChannelManager {
             }
             None => &mut self.markers_queue_for_unknown_broker,
         };
-        markers.entry(pending.marker.txn_topic_partition).or_default().push(pending);
+        markers.push(pending);
     }
 
     /// One request for every broker that has markers waiting, none open and no pause.
@@ -156,7 +173,7 @@ impl TransactionMarkerChannelManager {
                 continue;
             }
             rule!(cx.env, "C-MRK-7");
-            let sent: Vec<_> = mem::take(&mut queue.markers).into_values().flatten().collect();
+            let sent = mem::take(&mut queue.markers).0;
             let markers = sent.iter().map(writable_txn_marker).collect();
             let has_version = cx.env.kafka.has(Capability::MarkerHasTransactionVersion);
             let version = if has_version { 2 } else { 1 };
@@ -257,7 +274,7 @@ impl TransactionCoordinator {
             result,
             transaction_version: metadata.client_transaction_version,
         };
-        let partitions = metadata.topic_partitions.clone();
+        let partitions = metadata.topic_partitions.iter().copied().collect();
         self.channel_manager.transactions_with_pending_markers.insert(transactional_id, completion);
         self.add_txn_markers_to_broker_queue(cx, marker, partitions);
         self.maybe_write_txn_completion(cx, transactional_id);
@@ -268,10 +285,10 @@ impl TransactionCoordinator {
         &mut self,
         cx: &mut Ctx<'_>,
         marker: TxnMarker,
-        partitions: Vec<TopicPartition>,
+        partitions: Few<TopicPartition>,
     ) {
         rule!(cx.env, "C-MRK-2");
-        let mut by_leader: Vec<(Option<BrokerId>, Vec<TopicPartition>)> = Vec::new();
+        let mut by_leader: Few<(Option<BrokerId>, Few<TopicPartition>)> = Few::new();
         let mut deleted = Vec::new();
         for partition in partitions {
             let leader = match destination(cx, partition) {
@@ -284,7 +301,7 @@ impl TransactionCoordinator {
             };
             match by_leader.iter_mut().find(|(known, _)| *known == leader) {
                 Some((_, partitions)) => partitions.push(partition),
-                None => by_leader.push((leader, Vec::from([partition]))),
+                None => by_leader.push((leader, Few::One(partition))),
             }
         }
         for (leader, partitions) in by_leader {
@@ -348,7 +365,7 @@ impl TransactionCoordinator {
     /// The metadata has changed: asks again for leaders that were unknown.
     pub(crate) fn requeue_unknown(&mut self, cx: &mut Ctx<'_>) {
         let unknown = mem::take(&mut self.channel_manager.markers_queue_for_unknown_broker);
-        for PendingMarker { marker, partitions } in unknown.into_values().flatten() {
+        for PendingMarker { marker, partitions } in unknown.0 {
             self.add_txn_markers_to_broker_queue(cx, marker, partitions);
         }
     }

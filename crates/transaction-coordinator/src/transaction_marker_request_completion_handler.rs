@@ -2,10 +2,8 @@
 //!
 //! Kafka counterpart: `TransactionMarkerRequestCompletionHandler`.
 
-use alloc::vec::Vec;
-
 use eosim_types::message::WriteTxnMarkersResponse;
-use eosim_types::{BrokerId, Defect, Duration, ErrorCode, ProducerId, TopicPartition, rule};
+use eosim_types::{BrokerId, Defect, Duration, ErrorCode, Few, ProducerId, TopicPartition, rule};
 
 use crate::action::Ctx;
 use crate::coordinator::TransactionCoordinator;
@@ -75,7 +73,7 @@ impl TransactionCoordinator {
         &mut self,
         cx: &mut Ctx<'_>,
         broker: BrokerId,
-        sent: Vec<PendingMarker>,
+        sent: Few<PendingMarker>,
     ) {
         rule!(cx.env, "C-MRK-8");
         self.channel_manager.pause(broker, cx.env.now + RECONNECT_BACKOFF);
@@ -102,7 +100,7 @@ impl TransactionCoordinator {
         let (id, epoch) = (marker.transactional_id, marker.coordinator_epoch);
         let owned = self.state_manager.get_under_epoch(cx, id, epoch);
         let (_, metadata) = owned.map_err(|_| RestIsLost)?;
-        let mut retry = Vec::new();
+        let mut retry = Few::new();
         let mut gives_up = false;
         for &(partition, error) in errors {
             match marker_outcome(error) {

@@ -15,6 +15,7 @@ pub mod defect;
 pub mod digest;
 pub mod env;
 pub mod error;
+pub mod few;
 pub mod group_log;
 pub mod ids;
 pub mod message;
@@ -23,6 +24,7 @@ pub mod names;
 pub mod observation;
 pub mod record;
 pub mod rules;
+pub mod sorted_map;
 pub mod time;
 pub mod version;
 
@@ -30,10 +32,12 @@ pub use capability::Capability;
 pub use defect::{Defect, DefectSet};
 pub use env::Env;
 pub use error::ErrorCode;
+pub use few::Few;
 pub use ids::{
     ActorId, BrokerId, CoordinatorEpoch, GroupId, LeaderEpoch, ProducerEpoch, ProducerId, Sequence,
     Topic, TopicPartition, TransactionalId, Value,
 };
 pub use names::Names;
 pub use rules::Marks;
+pub use sorted_map::SortedMap;
 pub use time::{Duration, Instant};

@@ -4,8 +4,8 @@
 //! the sender chose; it decides error mapping and transaction version (leader 0.4, C-TV-2).
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
+use crate::few::Few;
 use crate::ids::{BrokerId, TopicPartition};
 use crate::metadata::MetadataImage;
 
@@ -172,7 +172,7 @@ pub struct MetadataResponse {
 }
 
 /// A list of partitions, each with something.
-pub type PerPartition<T> = Vec<(TopicPartition, T)>;
+pub type PerPartition<T> = Few<(TopicPartition, T)>;
 
 /// A broker found, or none.
 pub type Node = Option<BrokerId>;

@@ -9,10 +9,10 @@ use eosim_storage::{AppendOrigin, LogAppendInfo, VerificationGuard};
 use eosim_types::message::{ProducePartitionResponse, ProduceResponse};
 use eosim_types::record::RecordBatch;
 use eosim_types::version::TransactionVersion;
-use eosim_types::{Duration, ErrorCode, TopicPartition, rule};
+use eosim_types::{Duration, ErrorCode, Few, TopicPartition, rule};
 
 use super::ReplicaManager;
-use super::delayed_operation::{Appender, DelayedProduce, OperationId};
+use super::delayed_operation::{Appender, DelayedProduce, OperationId, ProducePartitionStatus};
 use super::partition::{Partition, Role};
 use crate::io::Io;
 
@@ -79,22 +79,22 @@ impl ReplicaManager {
         io: &mut Io<'_>,
         appender: Appender,
         timeout: Duration,
-        results: Vec<(TopicPartition, AppendResult)>,
+        statuses: Few<ProducePartitionStatus>,
     ) {
         let id = self.purgatory.next_id();
         let mut undecided = 0;
-        for (tp, result) in &results {
-            let (Ok(info), Some(partition)) = (result, self.partitions.get_mut(*tp)) else {
+        for status in &statuses {
+            let tp = status.partition;
+            let (Ok(info), Some(partition)) = (status.appended, self.partitions.get_mut(tp)) else {
                 continue;
             };
             rule!(io.env, "L-DUP-4");
             partition.watchers.push((info.last_offset + 1, id));
             undecided += 1;
-            self.note_change(*tp);
+            self.note_change(tp);
         }
-        let responses = results.into_iter().map(|(tp, result)| response_of(tp, result)).collect();
         let deadline = io.now() + timeout;
-        let delayed = DelayedProduce { appender, deadline, undecided, responses };
+        let delayed = DelayedProduce { appender, deadline, undecided, statuses };
         if delayed.undecided == 0 {
             return self.finish_append(io, delayed);
         }
@@ -132,27 +132,28 @@ impl ReplicaManager {
     pub(crate) fn expire_produce(&mut self, io: &mut Io<'_>, id: OperationId) {
         let Some(mut delayed) = self.purgatory.produces.remove(id) else { return };
         rule!(io.env, "L-ACK-4");
-        for response in &mut delayed.responses {
-            let partition = self.partitions.get_mut(response.partition);
+        for status in &mut delayed.statuses {
+            let partition = self.partitions.get_mut(status.partition);
             if partition.is_some_and(|partition| partition.remove_watcher(id)) {
-                response.error = ErrorCode::RequestTimedOut;
+                status.decided = Some(ErrorCode::RequestTimedOut);
             }
         }
         self.finish_append(io, delayed);
     }
 
     fn finish_append(&mut self, io: &mut Io<'_>, delayed: DelayedProduce) {
-        let DelayedProduce { appender, responses, .. } = delayed;
+        let DelayedProduce { appender, statuses, .. } = delayed;
         match appender {
             Appender::Produce(token) => {
-                io.respond(token, ProduceResponse { partitions: responses });
+                let partitions = statuses.iter().map(response_of).collect();
+                io.respond(token, ProduceResponse { partitions });
             }
             Appender::Markers { request, producer_id } => {
-                let errors = responses.iter().map(|r| (r.partition, r.error)).collect();
+                let errors = statuses.iter().map(|s| (s.partition, s.error())).collect();
                 self.marker_written(io, request, producer_id, errors);
             }
             Appender::TransactionLog(id) => {
-                let error = responses.first().map_or(ErrorCode::None, |response| response.error);
+                let error = statuses.first().map_or(ErrorCode::None, ProducePartitionStatus::error);
                 self.finished_appends.push((id, error));
             }
         }
@@ -228,28 +229,18 @@ impl Partition {
 }
 
 /// L-PIPE-5.
-pub(crate) fn response_of(
-    partition: TopicPartition,
-    result: AppendResult,
-) -> ProducePartitionResponse {
-    match result {
-        Ok(info) => ProducePartitionResponse {
-            partition,
-            error: ErrorCode::None,
-            base_offset: info.first_offset,
-            log_append_time: info.log_append_time,
-            log_start_offset: info.log_start_offset,
-            record_errors: Vec::new(),
-            current_leader: None,
-        },
-        Err(AppendRefused { error, log_start_offset }) => ProducePartitionResponse {
-            partition,
-            error,
-            base_offset: -1,
-            log_append_time: -1,
-            log_start_offset,
-            record_errors: Vec::new(),
-            current_leader: None,
-        },
+pub(crate) fn response_of(status: &ProducePartitionStatus) -> ProducePartitionResponse {
+    let (base_offset, log_append_time, log_start_offset) = match status.appended {
+        Ok(info) => (info.first_offset, info.log_append_time, info.log_start_offset),
+        Err(refused) => (-1, -1, refused.log_start_offset),
+    };
+    ProducePartitionResponse {
+        partition: status.partition,
+        error: status.error(),
+        base_offset,
+        log_append_time,
+        log_start_offset,
+        record_errors: Vec::new(),
+        current_leader: None,
     }
 }

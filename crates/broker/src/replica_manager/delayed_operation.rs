@@ -8,8 +8,10 @@ use alloc::vec::Vec;
 
 use eosim_actor::RequestToken;
 use eosim_transaction_coordinator::AppendId;
-use eosim_types::message::{FetchRequest, ProducePartitionResponse};
-use eosim_types::{ErrorCode, Instant, ProducerId, TopicPartition};
+use eosim_types::message::FetchRequest;
+use eosim_types::{ErrorCode, Few, Instant, ProducerId, SortedMap, TopicPartition};
+
+use super::append::AppendResult;
 
 /// The name of a parked operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -31,6 +33,30 @@ pub(crate) enum Appender {
     TransactionLog(AppendId),
 }
 
+/// What has become of one partition of an append (`ProducePartitionStatus`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct ProducePartitionStatus {
+    /// The partition.
+    pub(crate) partition: TopicPartition,
+    /// The outcome of the append at the leader.
+    pub(crate) appended: AppendResult,
+    /// How the wait for replicas has ended.
+    pub(crate) decided: Option<ErrorCode>,
+}
+
+impl ProducePartitionStatus {
+    /// Nothing is decided yet.
+    pub(crate) fn new(partition: TopicPartition, appended: AppendResult) -> Self {
+        Self { partition, appended, decided: None }
+    }
+
+    /// The outcome as it is answered.
+    pub(crate) fn error(&self) -> ErrorCode {
+        let appended = self.appended.map_or_else(|refused| refused.error, |_| ErrorCode::None);
+        self.decided.unwrap_or(appended)
+    }
+}
+
 /// An append that waits for the high watermark (`DelayedProduce`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct DelayedProduce {
@@ -40,17 +66,17 @@ pub(crate) struct DelayedProduce {
     pub(crate) deadline: Instant,
     /// Partitions that are not decided yet: each has a watcher.
     pub(crate) undecided: u32,
-    /// The answers, in the order of the request; those of undecided partitions may change still.
-    pub(crate) responses: Vec<ProducePartitionResponse>,
+    /// The partitions, in the order of the request.
+    pub(crate) statuses: Few<ProducePartitionStatus>,
 }
 
 impl DelayedProduce {
     /// `partition` is decided.
     pub(crate) fn decide(&mut self, partition: TopicPartition, error: ErrorCode) {
         self.undecided -= 1;
-        for response in &mut self.responses {
-            if response.partition == partition {
-                response.error = error;
+        for status in &mut self.statuses {
+            if status.partition == partition {
+                status.decided = Some(error);
             }
         }
     }
@@ -65,13 +91,6 @@ pub(crate) struct DelayedFetch {
     pub(crate) request: FetchRequest,
     /// When it is answered with what there is.
     pub(crate) deadline: Instant,
-}
-
-impl DelayedFetch {
-    /// Does it read `partition`?
-    pub(crate) fn reads(&self, partition: TopicPartition) -> bool {
-        self.request.partitions.iter().any(|read| read.partition == partition)
-    }
 }
 
 /// A deletion that waits for the replicas (`DelayedDeleteRecords`).
@@ -97,51 +116,7 @@ pub(crate) struct Purgatory {
 }
 
 /// Parked operations of one kind, oldest first.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Parked<T>(Vec<(OperationId, T)>);
-
-impl<T> Default for Parked<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<T> Parked<T> {
-    /// Parks an operation under a new name.
-    pub(crate) fn insert(&mut self, id: OperationId, operation: T) {
-        debug_assert!(self.0.last().is_none_or(|(last, _)| *last < id), "names are given in order");
-        self.0.push((id, operation));
-    }
-
-    /// Is nothing parked?
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Every operation, oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (OperationId, &T)> {
-        self.0.iter().map(|(id, operation)| (*id, operation))
-    }
-
-    /// The operation that stands at `place`, counted from the oldest.
-    pub(crate) fn at(&self, place: usize) -> Option<(OperationId, &T)> {
-        self.0.get(place).map(|(id, operation)| (*id, operation))
-    }
-
-    fn place(&self, id: OperationId) -> Option<usize> {
-        self.0.binary_search_by_key(&id, |(id, _)| *id).ok()
-    }
-
-    /// The operation called `id`, to be changed.
-    pub(crate) fn get_mut(&mut self, id: OperationId) -> Option<&mut T> {
-        self.place(id).map(|place| &mut self.0[place].1)
-    }
-
-    /// Takes the operation called `id` out.
-    pub(crate) fn remove(&mut self, id: OperationId) -> Option<T> {
-        self.place(id).map(|place| self.0.remove(place).1)
-    }
-}
+pub(crate) type Parked<T> = SortedMap<OperationId, T>;
 
 impl Purgatory {
     /// A new name.
@@ -152,9 +127,9 @@ impl Purgatory {
 
     /// The earliest deadline.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        let produces = self.produces.iter().map(|(_, operation)| operation.deadline);
-        let fetches = self.fetches.iter().map(|(_, operation)| operation.deadline);
-        let deletes = self.deletes.iter().map(|(_, operation)| operation.deadline);
+        let produces = self.produces.values().map(|operation| operation.deadline);
+        let fetches = self.fetches.values().map(|operation| operation.deadline);
+        let deletes = self.deletes.values().map(|operation| operation.deadline);
         produces.chain(fetches).chain(deletes).min()
     }
 }

@@ -12,16 +12,17 @@ use eosim_actor::RequestToken;
 use eosim_types::message::{
     FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse, IsolationLevel,
 };
-use eosim_types::{Duration, ErrorCode, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{Duration, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
 
-use super::ReplicaManager;
 use super::delayed_operation::{DelayedFetch, OperationId};
 use super::partition::Partition;
 use super::replica::FollowerFetch;
+use super::{ReplicaManager, not_hosted};
 use crate::io::Io;
 use crate::timers::Timer;
 
 /// What one partition has for a reader.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Readable {
     /// So many bytes below the bound.
     Bytes(i64),
@@ -38,7 +39,7 @@ impl ReplicaManager {
         request: FetchRequest,
     ) {
         let max_wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0));
-        if max_wait == Duration::ZERO || self.is_ready(io, &request, None) {
+        if max_wait == Duration::ZERO || self.is_ready(io, &request) {
             let response = self.read_from_log(io, &request);
             io.respond(token, response);
             return self.update_follower_fetch_states(io, &request);
@@ -50,23 +51,13 @@ impl ReplicaManager {
         io.wake_at(Timer::Purgatory, deadline);
     }
 
-    /// Is there anything to say already (L-FET-5, `DelayedFetch#tryComplete`)? With `changed` only
-    /// that partition is looked at, where one byte is enough.
-    fn is_ready(
-        &self,
-        io: &mut Io<'_>,
-        request: &FetchRequest,
-        changed: Option<TopicPartition>,
-    ) -> bool {
+    /// Is there anything to say already (L-FET-5, `DelayedFetch#tryComplete`)?
+    fn is_ready(&self, io: &mut Io<'_>, request: &FetchRequest) -> bool {
         let mut missing = i64::from(request.min_bytes);
-        let changed = changed.filter(|_| missing <= 1);
         for read in &request.partitions {
-            if changed.is_some_and(|changed| changed != read.partition) {
-                continue;
-            }
             match self.readable(io, request, read) {
-                Err(_) | Ok((_, Readable::Diverging(..))) => return true,
-                Ok((_, Readable::Bytes(bytes))) => missing -= bytes,
+                Err(_) | Ok(Readable::Diverging(..)) => return true,
+                Ok(Readable::Bytes(bytes)) => missing -= bytes,
             }
             if missing <= 0 {
                 return true;
@@ -75,89 +66,46 @@ impl ReplicaManager {
         request.partitions.is_empty()
     }
 
-    /// The checks of L-FET-2 for one partition.
+    /// Has the change of one partition made a parked fetch ready? Where a byte is enough, the
+    /// others are as they were.
+    fn became_ready(
+        &self,
+        io: &mut Io<'_>,
+        request: &FetchRequest,
+        changed: TopicPartition,
+    ) -> bool {
+        let mut reads = request.partitions.iter();
+        let Some(read) = reads.find(|read| read.partition == changed) else { return false };
+        if request.min_bytes > 1 {
+            return self.is_ready(io, request);
+        }
+        self.readable(io, request, read) != Ok(Readable::Bytes(0))
+    }
+
     fn readable(
         &self,
         io: &mut Io<'_>,
         request: &FetchRequest,
         read: &FetchPartition,
-    ) -> Result<(&Partition, Readable), ErrorCode> {
-        rule!(io.env, "L-FET-2");
-        let partition = self.hosted(io, read.partition)?;
-        partition.check_current_leader_epoch(io, read.current_leader_epoch)?;
-        if let Some((follower, _)) = request.replica {
-            partition.leadership()?;
-            if !partition.replicas.contains(&follower) {
-                return Err(ErrorCode::NotLeaderOrFollower);
-            }
-        }
-        if let Some((epoch, end_offset)) = partition.diverging_epoch(io, read)? {
-            return Ok((partition, Readable::Diverging(epoch, end_offset)));
-        }
-        let log = &partition.log;
-        if read.fetch_offset < log.log_start_offset() || read.fetch_offset > log.log_end_offset() {
-            return Err(ErrorCode::OffsetOutOfRange);
-        }
-        let bytes = partition.bytes_below(read.fetch_offset, partition.bound(io, request), request);
-        Ok((partition, Readable::Bytes(bytes)))
+    ) -> Result<Readable, ErrorCode> {
+        self.hosted(io, read.partition)?.readable(io, request, read)
     }
 
     /// Reads the partitions of a request (`readFromLog`).
     fn read_from_log(&mut self, io: &mut Io<'_>, request: &FetchRequest) -> FetchResponse {
-        let mut partitions = Vec::with_capacity(request.partitions.len());
+        let mut partitions = Vec::with_capacity(request.answers_expected());
         for read in &request.partitions {
-            let answer = self.read_partition(io, request, read);
-            if self.must_respond(io, request, &answer) {
+            let Some(partition) = self.partitions.get_mut(read.partition) else {
+                let error = not_hosted(io, read.partition);
+                partitions.push(error_response(read.partition, error));
+                continue;
+            };
+            let answer = partition.fetch_records(io, request, read);
+            if partition.must_respond(io, request, &answer) {
                 partitions.push(answer);
             }
         }
         FetchResponse { partitions }
-    }
-
-    /// L-HW-6 (`CachedPartition#maybeUpdateResponseData`): a follower is told nothing twice.
-    fn must_respond(
-        &mut self,
-        io: &mut Io<'_>,
-        request: &FetchRequest,
-        answer: &FetchPartitionResponse,
-    ) -> bool {
-        let Some((follower, _)) = request.replica else { return true };
-        let partition = self.partitions.get_mut(answer.partition);
-        let Some(replica) = partition.and_then(|p| p.remote_replica_mut(follower)) else {
-            return true;
-        };
-        let bounds = Some((answer.high_watermark, answer.log_start_offset));
-        let told = core::mem::replace(&mut replica.told, bounds);
-        if request.is_full || told != bounds {
-            return true;
-        }
-        rule!(io.env, "L-HW-6");
-        !answer.error.is_none() || answer.diverging_epoch.is_some() || !answer.batches.is_empty()
-    }
-
-    fn read_partition(
-        &self,
-        io: &mut Io<'_>,
-        request: &FetchRequest,
-        read: &FetchPartition,
-    ) -> FetchPartitionResponse {
-        let (partition, readable) = match self.readable(io, request, read) {
-            Ok(found) => found,
-            Err(error) => return error_response(read.partition, error),
-        };
-        rule!(io.env, "L-FET-4");
-        let mut response = FetchPartitionResponse {
-            high_watermark: partition.log.high_watermark(),
-            last_stable_offset: partition.log.last_stable_offset(),
-            log_start_offset: partition.log.log_start_offset(),
-            ..error_response(read.partition, ErrorCode::None)
-        };
-        match readable {
-            Readable::Diverging(epoch, end) => response.diverging_epoch = Some((epoch, end)),
-            Readable::Bytes(0) => {}
-            Readable::Bytes(_) => partition.fill(io, request, read, &mut response),
-        }
-        response
     }
 
     /// The leader learns where its followers are (L-HW-3).
@@ -185,7 +133,7 @@ impl ReplicaManager {
     pub(crate) fn complete_fetches(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
         let mut place = 0;
         while let Some((id, fetch)) = self.purgatory.fetches.at(place) {
-            if fetch.reads(tp) && self.is_ready(io, &fetch.request, Some(tp)) {
+            if self.became_ready(io, &fetch.request, tp) {
                 rule!(io.env, "L-FET-5");
                 self.complete_fetch(io, id);
             } else {
@@ -203,6 +151,76 @@ impl ReplicaManager {
 }
 
 impl Partition {
+    /// The checks of L-FET-2.
+    fn readable(
+        &self,
+        io: &mut Io<'_>,
+        request: &FetchRequest,
+        read: &FetchPartition,
+    ) -> Result<Readable, ErrorCode> {
+        rule!(io.env, "L-FET-2");
+        self.check_current_leader_epoch(io, read.current_leader_epoch)?;
+        if let Some((follower, _)) = request.replica {
+            self.leadership()?;
+            if !self.replicas.contains(&follower) {
+                return Err(ErrorCode::NotLeaderOrFollower);
+            }
+        }
+        if let Some((epoch, end_offset)) = self.diverging_epoch(io, read)? {
+            return Ok(Readable::Diverging(epoch, end_offset));
+        }
+        let log = &self.log;
+        if read.fetch_offset < log.log_start_offset() || read.fetch_offset > log.log_end_offset() {
+            return Err(ErrorCode::OffsetOutOfRange);
+        }
+        let bound = self.bound(io, request);
+        Ok(Readable::Bytes(self.bytes_below(read.fetch_offset, bound, request)))
+    }
+
+    /// What is answered (`fetchRecords`).
+    fn fetch_records(
+        &self,
+        io: &mut Io<'_>,
+        request: &FetchRequest,
+        read: &FetchPartition,
+    ) -> FetchPartitionResponse {
+        let readable = match self.readable(io, request, read) {
+            Ok(readable) => readable,
+            Err(error) => return error_response(read.partition, error),
+        };
+        rule!(io.env, "L-FET-4");
+        let mut response = FetchPartitionResponse {
+            high_watermark: self.log.high_watermark(),
+            last_stable_offset: self.log.last_stable_offset(),
+            log_start_offset: self.log.log_start_offset(),
+            ..error_response(read.partition, ErrorCode::None)
+        };
+        match readable {
+            Readable::Diverging(epoch, end) => response.diverging_epoch = Some((epoch, end)),
+            Readable::Bytes(0) => {}
+            Readable::Bytes(_) => self.fill(io, request, read, &mut response),
+        }
+        response
+    }
+
+    /// L-HW-6 (`CachedPartition#maybeUpdateResponseData`): a follower is told nothing twice.
+    fn must_respond(
+        &mut self,
+        io: &mut Io<'_>,
+        request: &FetchRequest,
+        answer: &FetchPartitionResponse,
+    ) -> bool {
+        let Some((follower, _)) = request.replica else { return true };
+        let Some(replica) = self.remote_replica_mut(follower) else { return true };
+        let bounds = Some((answer.high_watermark, answer.log_start_offset));
+        let told = core::mem::replace(&mut replica.told, bounds);
+        if request.is_full || told != bounds {
+            return true;
+        }
+        rule!(io.env, "L-HW-6");
+        !answer.error.is_none() || answer.diverging_epoch.is_some() || !answer.batches.is_empty()
+    }
+
     /// Where a reader must stop (L-FET-1).
     fn bound(&self, io: &mut Io<'_>, request: &FetchRequest) -> i64 {
         rule!(io.env, "L-FET-1");
@@ -278,6 +296,6 @@ fn error_response(partition: TopicPartition, error: ErrorCode) -> FetchPartition
         log_start_offset: -1,
         aborted_transactions: Vec::new(),
         diverging_epoch: None,
-        batches: Vec::new(),
+        batches: Few::new(),
     }
 }

@@ -12,7 +12,7 @@ use eosim_actor::RequestToken;
 use eosim_storage::VerificationGuard;
 use eosim_transaction_coordinator::AppendId;
 use eosim_types::record::RecordBatch;
-use eosim_types::{ErrorCode, Instant, TopicPartition, rule};
+use eosim_types::{BrokerId, ErrorCode, Instant, SortedMap, TopicPartition, rule};
 
 use crate::add_partitions_to_txn_manager::{AddPartitionsToTxnManager, VerificationId};
 use crate::io::Io;
@@ -65,11 +65,11 @@ pub(crate) struct ReplicaManager {
     /// Partitions that have changed in this step.
     action_queue: VecDeque<TopicPartition>,
     purgatory: Purgatory,
-    verifications: BTreeMap<VerificationId, PendingProduce>,
-    offset_verifications: BTreeMap<VerificationId, (PendingOffsetCommit, VerificationGuard)>,
+    verifications: SortedMap<VerificationId, PendingProduce>,
+    offset_verifications: SortedMap<VerificationId, (PendingOffsetCommit, VerificationGuard)>,
     next_verification: u64,
-    marker_requests: BTreeMap<RequestToken, MarkerRequest>,
-    fetchers: BTreeMap<eosim_types::BrokerId, ReplicaFetcher>,
+    marker_requests: SortedMap<RequestToken, MarkerRequest>,
+    fetchers: SortedMap<BrokerId, ReplicaFetcher>,
     alter_partition_retries: BTreeMap<TopicPartition, Instant>,
     maintenance: MaintenanceSchedule,
 }

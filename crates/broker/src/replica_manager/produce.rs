@@ -4,7 +4,6 @@
 //! order of the checks is the protocol (section L-PIPE): request level, producer uniformity,
 //! verification, append.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use eosim_actor::RequestToken;
@@ -12,13 +11,11 @@ use eosim_storage::{AppendOrigin, VerificationGuard};
 use eosim_types::message::{ProducePartitionResponse, ProduceRequest, ProduceResponse};
 use eosim_types::record::RecordBatch;
 use eosim_types::version::TransactionSupportedOperation;
-use eosim_types::{
-    Defect, Duration, ErrorCode, ProducerEpoch, ProducerId, Sequence, TopicPartition, rule,
-};
+use eosim_types::{Defect, Duration, ErrorCode, Few, Sequence, TopicPartition, rule};
 
 use super::ReplicaManager;
-use super::append::{AppendOptions, AppendRefused, AppendResult, response_of};
-use super::delayed_operation::Appender;
+use super::append::{AppendOptions, response_of};
+use super::delayed_operation::{Appender, ProducePartitionStatus};
 use super::verification::{PendingProduce, ProducePartition};
 use crate::io::Io;
 
@@ -58,7 +55,7 @@ impl ReplicaManager {
     pub(crate) fn append_produce(&mut self, io: &mut Io<'_>, pending: PendingProduce) {
         rule!(io.env, "L-VER-6");
         let PendingProduce { token, acks, timeout, operation, partitions, .. } = pending;
-        let mut results = Vec::with_capacity(partitions.len());
+        let mut statuses = Few::new();
         for ProducePartition { tp, batch, error, guard, .. } in partitions {
             let options = AppendOptions {
                 origin: AppendOrigin::Client,
@@ -71,9 +68,9 @@ impl ReplicaManager {
                 Some(error) => Err(map_verification_error(io, operation, error).into()),
                 None => self.append_to_local_log(io, tp, batch, options),
             };
-            results.push((tp, result));
+            statuses.push(ProducePartitionStatus::new(tp, result));
         }
-        self.answer_produce(io, token, acks, timeout, results);
+        self.answer_produce(io, token, acks, timeout, statuses);
     }
 
     /// L-PIPE-6.
@@ -83,15 +80,14 @@ impl ReplicaManager {
         token: RequestToken,
         acks: i16,
         timeout: Duration,
-        results: Vec<(TopicPartition, AppendResult)>,
+        statuses: Few<ProducePartitionStatus>,
     ) {
         rule!(io.env, "L-PIPE-6");
         match acks {
-            -1 => self.await_replication(io, Appender::Produce(token), timeout, results),
+            -1 => self.await_replication(io, Appender::Produce(token), timeout, statuses),
             0 => io.out.finish(token),
             _ => {
-                let respond = |(tp, result)| response_of(tp, result);
-                let partitions = results.into_iter().map(respond).collect();
+                let partitions = statuses.iter().map(response_of).collect();
                 io.respond(token, ProduceResponse { partitions });
             }
         }
@@ -117,13 +113,10 @@ fn check_request(io: &mut Io<'_>, request: &ProduceRequest) -> Result<(), ErrorC
     }
     rule!(io.env, "L-PIPE-2");
     let producer = |batch: &RecordBatch| (batch.producer_id, batch.producer_epoch);
-    let mut producers: Vec<(ProducerId, ProducerEpoch)> = vec![];
-    for (_, batch) in transactional() {
-        if !producers.contains(&producer(batch)) {
-            producers.push(producer(batch));
-        }
-    }
-    if producers.len() > 1 { Err(ErrorCode::InvalidProducerIdMapping) } else { Ok(()) }
+    let mut producers = transactional().map(|(_, batch)| producer(batch));
+    let first = producers.next();
+    let uniform = producers.all(|producer| Some(producer) == first);
+    if uniform { Ok(()) } else { Err(ErrorCode::InvalidProducerIdMapping) }
 }
 
 /// What sets one partition aside before verification (L-PIPE-1.2).
@@ -154,7 +147,7 @@ fn refuse_request(
     if request.acks == 0 {
         return io.out.finish(token);
     }
-    let refused = |tp| response_of(tp, Err(AppendRefused::from(error)));
+    let refused = |tp| response_of(&ProducePartitionStatus::new(tp, Err(error.into())));
     let partitions: Vec<ProducePartitionResponse> =
         request.partitions.iter().map(|&(tp, _)| refused(tp)).collect();
     io.respond(token, ProduceResponse { partitions });

@@ -142,7 +142,7 @@ impl ReplicaManager {
     ) {
         rule!(io.env, "L-FLT-1");
         let state = FetchState::Fetching;
-        let fetcher = self.fetchers.entry(leader).or_default();
+        let fetcher = self.fetchers.get_or_default(leader);
         fetcher.insert(FetchedPartition { partition: tp, leader_epoch, state, asked: None });
     }
 
@@ -157,7 +157,7 @@ impl ReplicaManager {
 
     /// Sends a fetch to every leader that has none under way.
     pub(crate) fn send_fetches(&mut self, io: &mut Io<'_>) {
-        let leaders: Vec<_> = self.fetchers.keys().copied().collect();
+        let leaders: Vec<_> = self.fetchers.keys().collect();
         for leader in leaders {
             self.maybe_send_fetch(io, leader);
         }
@@ -165,7 +165,7 @@ impl ReplicaManager {
 
     /// Sends the next fetch to `leader`, if there is something to ask for.
     pub(crate) fn maybe_send_fetch(&mut self, io: &mut Io<'_>, leader: BrokerId) {
-        let Some(fetcher) = self.fetchers.get_mut(&leader) else { return };
+        let Some(fetcher) = self.fetchers.get_mut(leader) else { return };
         if fetcher.in_flight {
             return;
         }
@@ -186,7 +186,7 @@ impl ReplicaManager {
 
     /// The fetch to `leader` broke: pause, then ask again (L-FLT-4).
     pub(crate) fn on_fetch_disconnected(&mut self, io: &mut Io<'_>, leader: BrokerId) {
-        let Some(fetcher) = self.fetchers.get_mut(&leader) else { return };
+        let Some(fetcher) = self.fetchers.get_mut(leader) else { return };
         rule!(io.env, "L-FLT-4");
         fetcher.end_fetch(false);
         let until = io.now() + io.spec.config.replica_fetch_backoff;

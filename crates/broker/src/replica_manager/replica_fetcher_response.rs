@@ -28,7 +28,7 @@ impl ReplicaManager {
         leader: BrokerId,
         response: &FetchResponse,
     ) {
-        let Some(fetcher) = self.fetchers.get_mut(&leader) else { return };
+        let Some(fetcher) = self.fetchers.get_mut(leader) else { return };
         fetcher.end_fetch(true);
         for answer in &response.partitions {
             self.on_partition_data(io, leader, answer);
@@ -68,7 +68,7 @@ impl ReplicaManager {
         leader: BrokerId,
         tp: TopicPartition,
     ) -> Option<LeaderEpoch> {
-        let fetched = self.fetchers.get_mut(&leader)?.partition_mut(tp)?;
+        let fetched = self.fetchers.get_mut(leader)?.partition_mut(tp)?;
         let log_end_offset = self.partitions.get(tp)?.log.log_end_offset();
         let same = fetched.state == FetchState::Fetching && fetched.asked == Some(log_end_offset);
         same.then_some(fetched.leader_epoch)
@@ -92,7 +92,7 @@ impl ReplicaManager {
     }
 
     fn set_fetch_state(&mut self, leader: BrokerId, tp: TopicPartition, state: FetchState) {
-        let fetcher = self.fetchers.get_mut(&leader);
+        let fetcher = self.fetchers.get_mut(leader);
         if let Some(fetched) = fetcher.and_then(|fetcher| fetcher.partition_mut(tp)) {
             fetched.state = state;
         }
@@ -120,7 +120,7 @@ impl ReplicaManager {
         response: ListOffsetsResponse,
     ) {
         let tp = response.partition;
-        let fetched = self.fetchers.get_mut(&leader).and_then(|f| f.partition_mut(tp)).copied();
+        let fetched = self.fetchers.get_mut(leader).and_then(|f| f.partition_mut(tp)).copied();
         let Some(fetched) = fetched.filter(|f| f.state == FetchState::AwaitingLeaderOffset) else {
             return;
         };

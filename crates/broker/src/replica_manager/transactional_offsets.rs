@@ -4,13 +4,11 @@
 //! Kafka counterpart: `ReplicaManager#maybeSendPartitionToTransactionCoordinator`, called by
 //! `CoordinatorPartitionWriter`.
 
-use alloc::vec;
-
 use eosim_actor::RequestToken;
 use eosim_storage::VerificationGuard;
 use eosim_types::message::{AddPartitionsToTxnTransaction, PerPartition, TxnOffsetCommitRequest};
 use eosim_types::version::TransactionSupportedOperation;
-use eosim_types::{ErrorCode, Sequence, TopicPartition, rule};
+use eosim_types::{ErrorCode, Few, Sequence, TopicPartition, rule};
 
 use super::ReplicaManager;
 use crate::add_partitions_to_txn_manager::{Refused, VerificationId};
@@ -70,7 +68,7 @@ impl ReplicaManager {
             producer_id: request.producer_id,
             producer_epoch: request.producer_epoch,
             verify_only: !supports_epoch_bump,
-            partitions: vec![tp],
+            partitions: Few::One(tp),
         };
         let id = self.next_verification_id();
         self.offset_verifications.insert(id, (commit, guard));
@@ -85,7 +83,7 @@ impl ReplicaManager {
         id: VerificationId,
         refused: &Refused,
     ) {
-        let Some((commit, guard)) = self.offset_verifications.remove(&id) else { return };
+        let Some((commit, guard)) = self.offset_verifications.remove(id) else { return };
         rule!(io.env, "G-TV-2");
         let verified = refused.first().map_or(Ok(()), |(_, error)| Err(*error));
         self.verified_commits.push(VerifiedOffsetCommit { commit, guard, verified });

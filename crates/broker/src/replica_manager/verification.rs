@@ -140,16 +140,16 @@ impl ReplicaManager {
 
     /// Goes on with what the coordinators have answered. True if there was anything.
     pub(crate) fn continue_verified(&mut self, io: &mut Io<'_>) -> bool {
-        let finished = self.add_partitions_to_txn_manager.take_finished();
-        let any = !finished.is_empty();
-        for (id, refused) in finished {
+        let mut any = false;
+        while let Some((id, refused)) = self.add_partitions_to_txn_manager.take_finished() {
             self.on_verified(io, id, &refused);
+            any = true;
         }
         any
     }
 
     fn on_verified(&mut self, io: &mut Io<'_>, id: VerificationId, refused: &Refused) {
-        let Some(mut pending) = self.verifications.remove(&id) else {
+        let Some(mut pending) = self.verifications.remove(id) else {
             return self.on_offsets_verified(io, id, refused);
         };
         if let Some(retry_at) = retry_time(io, &pending, refused) {
@@ -171,9 +171,9 @@ impl ReplicaManager {
         let now = io.now();
         let due = |pending: &PendingProduce| pending.retry_at.is_some_and(|at| at <= now);
         let waiting = self.verifications.iter();
-        let ids: Vec<_> = waiting.filter(|(_, p)| due(p)).map(|(&id, _)| id).collect();
+        let ids: Vec<_> = waiting.filter(|(_, p)| due(p)).map(|(id, _)| id).collect();
         for id in ids {
-            let Some(mut pending) = self.verifications.remove(&id) else { continue };
+            let Some(mut pending) = self.verifications.remove(id) else { continue };
             rule!(io.env, "L-VER-9");
             pending.retry_at = None;
             self.maybe_start_verification(io, pending);

@@ -15,11 +15,11 @@ use eosim_types::message::{
 };
 use eosim_types::record::{EndTransactionMarker, RecordBatch};
 use eosim_types::version::TransactionVersion;
-use eosim_types::{ErrorCode, ProducerEpoch, ProducerId, Topic, TopicPartition, rule};
+use eosim_types::{ErrorCode, Few, ProducerEpoch, ProducerId, Topic, TopicPartition, rule};
 
 use super::ReplicaManager;
 use super::append::{AppendOptions, AppendResult};
-use super::delayed_operation::Appender;
+use super::delayed_operation::{Appender, ProducePartitionStatus};
 use crate::io::Io;
 
 /// A request whose markers are being written.
@@ -27,14 +27,14 @@ use crate::io::Io;
 pub(crate) struct MarkerRequest {
     /// Markers that are not decided yet.
     undecided: u32,
-    results: Vec<(ProducerId, PerPartition<ErrorCode>)>,
+    results: Few<(ProducerId, PerPartition<ErrorCode>)>,
 }
 
 impl MarkerRequest {
     /// Every partition of every marker, in the order of the request.
     fn new(markers: &[WritableTxnMarker], error: ErrorCode) -> Self {
         let undecided = u32::try_from(markers.len()).unwrap_or(u32::MAX);
-        let mut request = Self { undecided, results: Vec::new() };
+        let mut request = Self { undecided, results: Few::new() };
         for marker in markers {
             let errors = marker.partitions.iter().map(|&tp| (tp, error)).collect();
             request.merge(marker.producer_id, errors);
@@ -105,11 +105,12 @@ impl ReplicaManager {
             self.merge_marker_errors(token, producer_id, unknown);
         }
         rule!(io.env, "L-WTM-4");
-        let append = |tp| (tp, self.append_marker(io, tp, marker, groups));
-        let results: Vec<(TopicPartition, AppendResult)> = hosted.into_iter().map(append).collect();
+        let append =
+            |tp| ProducePartitionStatus::new(tp, self.append_marker(io, tp, marker, groups));
+        let statuses = hosted.into_iter().map(append).collect();
         let appender = Appender::Markers { request: token, producer_id };
         let timeout = io.spec.config.request_timeout;
-        self.await_replication(io, appender, timeout, results);
+        self.await_replication(io, appender, timeout, statuses);
     }
 
     fn append_marker(
@@ -153,7 +154,7 @@ impl ReplicaManager {
         producer_id: ProducerId,
         errors: PerPartition<ErrorCode>,
     ) {
-        if let Some(request) = self.marker_requests.get_mut(&token) {
+        if let Some(request) = self.marker_requests.get_mut(token) {
             request.merge(producer_id, errors);
         }
     }
@@ -168,10 +169,10 @@ impl ReplicaManager {
     ) {
         rule!(io.env, "L-WTM-6");
         self.merge_marker_errors(token, producer_id, errors);
-        let Some(request) = self.marker_requests.get_mut(&token) else { return };
+        let Some(request) = self.marker_requests.get_mut(token) else { return };
         request.undecided -= 1;
         if request.undecided == 0
-            && let Some(MarkerRequest { results, .. }) = self.marker_requests.remove(&token)
+            && let Some(MarkerRequest { results, .. }) = self.marker_requests.remove(token)
         {
             io.respond(token, WriteTxnMarkersResponse { results });
         }

@@ -52,7 +52,7 @@ impl Story {
             producer_id: ProducerId(i64::from(id)),
             producer_epoch: ProducerEpoch(epoch),
             verify_only: !operation.supports_epoch_bump(),
-            partitions: vec![t(0), t(1), t(2)],
+            partitions: [t(0), t(1), t(2)].into(),
         };
         let caller = VerificationId(caller);
         let manager = &mut self.manager;
@@ -63,7 +63,8 @@ impl Story {
     }
 
     fn finished(&mut self) -> Vec<(u64, Refused)> {
-        self.manager.take_finished().into_iter().map(|(id, refused)| (id.0, refused)).collect()
+        let finished = core::iter::from_fn(|| self.manager.take_finished());
+        finished.map(|(id, refused)| (id.0, refused)).collect()
     }
 
     /// What was sent, as (receiver, transactional ids).
@@ -85,14 +86,14 @@ impl Story {
 }
 
 fn all(error: ErrorCode) -> Refused {
-    vec![(t(0), error), (t(1), error), (t(2), error)]
+    [(t(0), error), (t(1), error), (t(2), error)].into()
 }
 
 fn response(
     error: ErrorCode,
     results: Vec<(TransactionalId, Refused)>,
 ) -> AddPartitionsToTxnResponse {
-    AddPartitionsToTxnResponse { error, results }
+    AddPartitionsToTxnResponse { error, results: results.into() }
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn row_55_a_newer_item_replaces_a_waiting_one_l_a2t_4_l_a2t_3() {
     assert_eq!(story.add(1, 0, 13), [(13, all(ErrorCode::InvalidProducerEpoch))]);
     assert_eq!(story.sent(), []);
     let finished = story.answer(2, &response(ErrorCode::None, vec![]));
-    assert_eq!(finished, [(90, vec![])], "in flight is not affected: L-A2T-5");
+    assert_eq!(finished, [(90, Refused::new())], "in flight is not affected: L-A2T-5");
     assert_eq!(story.sent(), [(2, vec![3, 1])]);
 }
 
@@ -142,7 +143,7 @@ fn row_57_no_living_coordinator_l_a2t_2() {
 fn row_58_outcomes_of_the_transport_l_a2t_6_c_atm_4() {
     let table = [
         (ErrorCode::SaslAuthenticationFailed, all(ErrorCode::SaslAuthenticationFailed)),
-        (ErrorCode::UnsupportedVersion, vec![]),
+        (ErrorCode::UnsupportedVersion, Refused::new()),
         (ErrorCode::ClusterAuthorizationFailed, all(ErrorCode::InvalidTxnState)),
         (ErrorCode::NotController, all(ErrorCode::NotController)),
     ];
@@ -173,17 +174,21 @@ fn row_58_results_per_partition_l_map_1_l_a2t_8_p_err_5() {
     for (operation, answered, expected) in table {
         let mut story = Story::new(&[2]);
         story.add_as(operation, 1, 0, 1);
-        let results = vec![(t(0), E::None), (t(1), answered), (t(2), E::None)];
+        let results = Refused::from([(t(0), E::None), (t(1), answered), (t(2), E::None)]);
         let answer = response(E::None, vec![(TransactionalId(1), results)]);
-        assert_eq!(story.answer(2, &answer), [(1, vec![(t(1), expected)])], "{operation:?}");
+        assert_eq!(
+            story.answer(2, &answer),
+            [(1, Refused::One((t(1), expected)))],
+            "{operation:?}"
+        );
     }
     let mut story = Story::new(&[2]);
     story.add(9, 0, 9);
     story.add_as(DefaultError, 1, 0, 1);
     story.add_as(GenericErrorSupported, 2, 0, 2);
     story.answer(2, &response(E::None, vec![]));
-    let abortable = |id| (TransactionalId(id), vec![(t(0), E::TransactionAbortable)]);
+    let abortable = |id| (TransactionalId(id), Refused::One((t(0), E::TransactionAbortable)));
     let finished = story.answer(2, &response(E::None, vec![abortable(1), abortable(2)]));
-    let opened_by_default_error = vec![(t(0), E::InvalidTxnState)];
+    let opened_by_default_error = Refused::One((t(0), E::InvalidTxnState));
     assert_eq!(finished, [(1, opened_by_default_error.clone()), (2, opened_by_default_error)]);
 }

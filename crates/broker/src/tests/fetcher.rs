@@ -45,7 +45,7 @@ fn answer(fixture: &mut Fixture, f: impl FnOnce(&mut FetchPartitionResponse)) {
         log_start_offset: 0,
         aborted_transactions: [].to_vec(),
         diverging_epoch: None,
-        batches: [].to_vec(),
+        batches: [].into(),
     };
     f(&mut partition);
     let response = FetchResponse { partitions: [partition].to_vec() };

@@ -3,9 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use eosim_types::message::{
-    FetchRequest, IsolationLevel, PerPartition, Response, WriteTxnMarkersRequest,
-};
+use eosim_types::message::{FetchRequest, IsolationLevel, Response, WriteTxnMarkersRequest};
 use eosim_types::record::TransactionResult::{Abort, Commit};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{ErrorCode as E, ProducerId, TopicPartition};
@@ -32,9 +30,10 @@ fn old(
     eosim_types::message::ProduceRequest { version: 11, ..produce(partitions) }
 }
 
-fn results(response: Response) -> Vec<(ProducerId, PerPartition<E>)> {
+fn results(response: Response) -> Vec<(ProducerId, Vec<(TopicPartition, E)>)> {
     let Response::WriteTxnMarkers(response) = response else { panic!("{response:?}") };
-    response.results
+    let results = response.results.into_iter();
+    results.map(|(id, errors)| (id, errors.into_iter().collect())).collect()
 }
 
 #[test]
@@ -98,7 +97,7 @@ fn version_1_requests_use_the_old_epoch_test_l_wtm_2_l_wtm_9_l_wtm_7() {
     let ask = |cluster: &mut Cluster, version, tv| {
         let mut commit = marker(7, 3, Abort, vec![t(0)]);
         commit.transaction_version = tv;
-        let request = WriteTxnMarkersRequest { version, markers: vec![commit] };
+        let request = WriteTxnMarkersRequest { version, markers: [commit].into() };
         results(cluster.ask(1, request))[0].1[0].1
     };
     assert_eq!(ask(&mut cluster, 2, TransactionVersion::Tv2), E::InvalidProducerEpoch);

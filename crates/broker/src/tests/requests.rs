@@ -115,7 +115,7 @@ pub(super) fn marker(
         producer_id: ProducerId(producer_id),
         producer_epoch: ProducerEpoch(epoch),
         transaction_result,
-        partitions,
+        partitions: partitions.into(),
         coordinator_epoch: CoordinatorEpoch(0),
         transaction_version: TransactionVersion::Tv2,
     }
@@ -123,5 +123,5 @@ pub(super) fn marker(
 
 /// WriteTxnMarkers, version 2.
 pub(super) fn write_txn_markers(markers: Vec<WritableTxnMarker>) -> WriteTxnMarkersRequest {
-    WriteTxnMarkersRequest { version: 2, markers }
+    WriteTxnMarkersRequest { version: 2, markers: markers.into() }
 }

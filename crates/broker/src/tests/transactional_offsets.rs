@@ -30,7 +30,7 @@ fn cluster(answer: E) -> Cluster {
         let Request::AddPartitionsToTxn(request) = request else { return None };
         let transaction = &request.transactions[0];
         let errors = transaction.partitions.iter().map(|tp| (*tp, answer)).collect();
-        let results = vec![(transaction.transactional_id, errors)];
+        let results = [(transaction.transactional_id, errors)].into();
         Some(AddPartitionsToTxnResponse { error: E::None, results }.into())
     }));
     cluster.run_for(10);

@@ -36,7 +36,7 @@ fn scripted(setup: Setup, answers: &[ErrorCode]) -> Cluster {
 /// The partitions that the coordinator was asked about, call by call.
 fn calls(cluster: &Cluster) -> Vec<Vec<TopicPartition>> {
     let partitions = |request: &Request| match request {
-        Request::AddPartitionsToTxn(request) => Some(request.transactions[0].partitions.clone()),
+        Request::AddPartitionsToTxn(request) => Some(request.transactions[0].partitions.to_vec()),
         _ => None,
     };
     cluster.sent.iter().filter_map(|(_, request)| partitions(request)).collect()

@@ -106,7 +106,7 @@ fn of_controller(step: &AdminStep) -> Request {
             ElectLeadersRequest { unclean: *unclean, partitions: vec![*partition] }.into()
         }
         AdminStep::Reassign { partition, replicas } => {
-            let partitions = vec![(*partition, replicas.clone())];
+            let partitions = [(*partition, replicas.clone())].into();
             AlterPartitionReassignmentsRequest { partitions }.into()
         }
         other => unreachable!("{other:?} is no business of the controller"),

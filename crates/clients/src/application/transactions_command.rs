@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 use eosim_actor::Cx;
 use eosim_types::message::{
     CoordinatorKey, DescribeProducersRequest, DescribeTransactionsRequest, FindCoordinatorRequest,
-    ListTransactionsRequest, ProducerState, Request, Response, TransactionDescription,
-    WritableTxnMarker, WriteTxnMarkersRequest,
+    ListTransactionsRequest, PerPartition, ProducerState, Request, Response,
+    TransactionDescription, WritableTxnMarker, WriteTxnMarkersRequest,
 };
 use eosim_types::record::TransactionResult;
 use eosim_types::version::TransactionVersion;
@@ -107,11 +107,11 @@ impl TransactionsCommand {
             producer_id: producer.producer_id,
             producer_epoch: producer.producer_epoch,
             transaction_result: TransactionResult::Abort,
-            partitions: vec![self.partition],
+            partitions: [self.partition].into(),
             coordinator_epoch: producer.coordinator_epoch,
             transaction_version: TransactionVersion::Tv0,
         };
-        WriteTxnMarkersRequest { version: WRITE_TXN_MARKERS_VERSION, markers: vec![marker] }
+        WriteTxnMarkersRequest { version: WRITE_TXN_MARKERS_VERSION, markers: [marker].into() }
     }
 
     pub(super) fn answered(&mut self, cx: &mut Cx<'_>, response: &Response) -> Progress {
@@ -239,7 +239,7 @@ impl TransactionsCommand {
     fn marked(
         &mut self,
         producer_id: ProducerId,
-        results: &[(ProducerId, Vec<(TopicPartition, ErrorCode)>)],
+        results: &[(ProducerId, PerPartition<ErrorCode>)],
     ) -> Progress {
         let of_producer = results.iter().filter(|(id, _)| *id == producer_id);
         let mut errors = of_producer.flat_map(|(_, partitions)| partitions);

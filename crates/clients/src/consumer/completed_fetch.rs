@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use eosim_types::message::IsolationLevel;
 use eosim_types::record::{AbortedTxn, Payload, RecordBatch, TransactionResult};
-use eosim_types::{Env, ProducerId, TopicPartition, Value, rule};
+use eosim_types::{Env, Few, ProducerId, TopicPartition, Value, rule};
 
 use crate::exception::{Exception, ExceptionClass};
 
@@ -58,7 +58,7 @@ impl CompletedFetch {
         partition: TopicPartition,
         fetch_offset: i64,
         bound: i64,
-        batches: Vec<RecordBatch>,
+        batches: Few<RecordBatch>,
         mut aborted_transactions: Vec<AbortedTxn>,
     ) -> Self {
         // K-ISO-3: they come in any order.
@@ -67,7 +67,7 @@ impl CompletedFetch {
             partition,
             bound,
             next_fetch_offset: fetch_offset,
-            batches: batches.into(),
+            batches: batches.into_iter().collect(),
             current: None,
             aborted_transactions,
             aborted_producer_ids: BTreeSet::new(),

@@ -355,7 +355,7 @@ impl Harness {
         let Request::AddPartitionsToTxn(request) = &sent.request else { unreachable!() };
         let partitions = request.transactions[0].partitions.iter().copied();
         let results = partitions.zip(errors.iter().copied()).collect();
-        let results = vec![(TransactionalId(1), results)];
+        let results = [(TransactionalId(1), results)].into();
         self.hand(&sent, AddPartitionsToTxnResponse { error: ErrorCode::None, results });
         self.run();
     }

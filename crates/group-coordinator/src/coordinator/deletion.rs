@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use eosim_types::group_log::GroupLogRecord;
 use eosim_types::message::{
     DeleteGroupsRequest, DeleteGroupsResponse, OffsetDeleteRequest, OffsetDeleteResponse,
+    PerPartition,
 };
 use eosim_types::record::{OffsetCommitRecord, Payload};
 use eosim_types::{ErrorCode, GroupId, LeaderEpoch, TopicPartition, rule};
@@ -37,11 +38,11 @@ impl GroupCoordinator {
         let (partition, shard) = match found {
             Ok(found) => found,
             Err(error) => {
-                cx.reply(to, OffsetDeleteResponse { error, partitions: Vec::new() });
+                cx.reply(to, OffsetDeleteResponse { error, partitions: PerPartition::new() });
                 return None;
             }
         };
-        let (mut partitions, mut records) = (Vec::new(), Vec::new());
+        let (mut partitions, mut records) = (PerPartition::new(), Vec::new());
         for &tp in &request.partitions {
             let is_read = shard.group(group).is_subscribed_to_topic(tp);
             if !is_read && shard.latest.offsets.is_known(group, tp) {

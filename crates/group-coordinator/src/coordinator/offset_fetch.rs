@@ -4,7 +4,9 @@
 
 use alloc::vec::Vec;
 
-use eosim_types::message::{OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResult};
+use eosim_types::message::{
+    OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResult, PerPartition,
+};
 use eosim_types::{ErrorCode, LeaderEpoch, TopicPartition, rule};
 
 use super::GroupCoordinator;
@@ -18,7 +20,7 @@ impl GroupCoordinator {
         rule!(cx.env, "G-INT-2");
         let partition = Self::partition_of(cx.names, cx.metadata, request.group);
         if let Err(error) = self.check_active(partition) {
-            return cx.reply(to, OffsetFetchResponse { error, partitions: Vec::new() });
+            return cx.reply(to, OffsetFetchResponse { error, partitions: PerPartition::new() });
         }
         let shard = &self.shards[&partition];
         if request.require_stable {

@@ -174,7 +174,7 @@ impl<'a> Player<'a> {
                 self.ask_controller(request)
             }
             Operator::Reassign { partition, replicas } => {
-                let partitions = vec![(partition, replicas)];
+                let partitions = [(partition, replicas)].into();
                 self.ask_controller(AlterPartitionReassignmentsRequest { partitions })
             }
             Operator::Settle => Value::Null,

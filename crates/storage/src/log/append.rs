@@ -3,11 +3,9 @@
 //! Kafka's counterpart: `UnifiedLog#append`. Either the whole record set is written and producer
 //! state follows, or nothing of both changes.
 
-use alloc::vec::Vec;
-
 use eosim_types::record::RecordBatch;
 use eosim_types::version::TransactionVersion;
-use eosim_types::{Defect, Env, ErrorCode, LeaderEpoch, rule};
+use eosim_types::{Defect, Env, ErrorCode, Few, LeaderEpoch, rule};
 
 use super::{AppendOrigin, LogAppendInfo, UnifiedLog};
 use crate::producer::{BatchMetadata, CompletedTxn, ProducerAppendInfo, VerificationGuard};
@@ -126,9 +124,9 @@ impl UnifiedLog {
         &mut self,
         env: &mut Env<'_>,
         batches: &[RecordBatch],
-    ) -> Result<(Vec<ProducerAppendInfo>, Vec<CompletedTxn>), ErrorCode> {
-        let mut drafts: Vec<ProducerAppendInfo> = Vec::new();
-        let mut completed = Vec::new();
+    ) -> Result<(Few<ProducerAppendInfo>, Few<CompletedTxn>), ErrorCode> {
+        let mut drafts: Few<ProducerAppendInfo> = Few::new();
+        let mut completed = Few::new();
         for batch in batches.iter().filter(|batch| batch.has_producer_id()) {
             let producer_id = batch.producer_id;
             let known = drafts.iter().position(|draft| draft.producer_id() == producer_id);

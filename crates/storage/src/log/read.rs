@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use eosim_types::record::{AbortedTxn, RecordBatch};
-use eosim_types::{Env, rule};
+use eosim_types::{Env, Few, rule};
 
 use super::UnifiedLog;
 
@@ -15,10 +15,12 @@ impl UnifiedLog {
     /// segment, `max_bytes` at most except that the first batch is always given (L-FET-2). The
     /// bound is the reader's: log end, high watermark or last stable offset (L-FET-1).
     #[must_use]
-    pub fn read(&self, from: i64, upper_bound: i64, max_bytes: i32) -> Vec<RecordBatch> {
-        let mut batches = Vec::new();
+    pub fn read(&self, from: i64, upper_bound: i64, max_bytes: i32) -> Few<RecordBatch> {
         for segment in &self.segments[self.segment_of(from)..] {
             let start = segment.place_of(from);
+            if start == segment.batches.len() {
+                continue;
+            }
             let mut end = start;
             while let Some(stored) = segment.batches.get(end) {
                 let bytes = segment.end_position(end) - segment.batches[start].position;
@@ -28,12 +30,9 @@ impl UnifiedLog {
                 }
                 end += 1;
             }
-            batches.extend(segment.batches[start..end].iter().map(|stored| stored.batch.clone()));
-            if start < segment.batches.len() {
-                break;
-            }
+            return segment.batches[start..end].iter().map(|stored| stored.batch.clone()).collect();
         }
-        batches
+        Few::new()
     }
 
     /// The aborted transactions that a read_committed reader needs for `batches`, which

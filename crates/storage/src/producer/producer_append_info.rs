@@ -4,11 +4,11 @@
 //! Kafka's counterpart: `ProducerAppendInfo`. A draft changes nothing until it is merged by
 //! `ProducerStateManager::update`, so a refused append leaves no trace (L-ENT-3).
 
-use alloc::vec::Vec;
-
 use eosim_types::record::{EndTransactionMarker, RecordBatch, TransactionResult};
 use eosim_types::version::TransactionVersion;
-use eosim_types::{Capability, Defect, Env, ErrorCode, ProducerEpoch, ProducerId, Sequence, rule};
+use eosim_types::{
+    Capability, Defect, Env, ErrorCode, Few, ProducerEpoch, ProducerId, Sequence, rule,
+};
 
 use super::{BatchMetadata, CompletedTxn, ProducerStateEntry, VerificationStateEntry};
 use crate::log::AppendOrigin;
@@ -27,7 +27,7 @@ pub struct ProducerAppendInfo {
     verification: Option<VerificationStateEntry>,
     updated: ProducerStateEntry,
     /// First offsets of the transactions begun in the draft.
-    started: Vec<i64>,
+    started: Few<i64>,
 }
 
 impl ProducerAppendInfo {
@@ -50,7 +50,7 @@ impl ProducerAppendInfo {
             log_never_written,
             verification,
             updated: current.without_batches(),
-            started: Vec::new(),
+            started: Few::new(),
         }
     }
 

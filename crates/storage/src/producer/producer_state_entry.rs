@@ -82,9 +82,9 @@ impl ProducerStateEntry {
 
     /// The same, but without batches: how a draft begins (L-ENT-3).
     #[must_use]
-    pub fn without_batches(mut self) -> Self {
-        self.clear_batches();
-        self
+    pub fn without_batches(&self) -> Self {
+        let batch_metadata = [BatchMetadata::UNUSED; NUM_BATCHES_TO_RETAIN];
+        Self { batch_metadata, batch_count: 0, ..*self }
     }
 
     /// The remembered batches, oldest first.

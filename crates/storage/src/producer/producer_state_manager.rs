@@ -8,21 +8,20 @@
 use alloc::vec::Vec;
 
 use eosim_types::record::AbortedTxn;
-use eosim_types::{Duration, Env, ProducerEpoch, ProducerId, Sequence, rule};
+use eosim_types::{Duration, Env, ProducerEpoch, ProducerId, Sequence, SortedMap, rule};
 
 use super::snapshot::{Snapshot, Snapshots};
 use super::transactions::Transactions;
 use super::{
-    CompletedTxn, ProducerAppendInfo, ProducerMap, ProducerStateEntry, VerificationGuard,
-    VerificationStateEntry,
+    CompletedTxn, ProducerAppendInfo, ProducerStateEntry, VerificationGuard, VerificationStateEntry,
 };
 use crate::log::AppendOrigin;
 
 /// Producer state of one log.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ProducerStateManager {
-    producers: ProducerMap<ProducerStateEntry>,
-    verifications: ProducerMap<VerificationStateEntry>,
+    producers: SortedMap<ProducerId, ProducerStateEntry>,
+    verifications: SortedMap<ProducerId, VerificationStateEntry>,
     transactions: Transactions,
     snapshots: Snapshots,
     last_map_offset: i64,

@@ -157,7 +157,7 @@ fn a_batch_is_answered_when_all_are_c_add_1_c_add_5() {
     assert_eq!(world.answer(token), "-");
     world.finish_append(ErrorCode::None);
     assert_eq!(world.answer(token), "NONE NOT_COORDINATOR");
-    let nothing = AddPartitionsToTxnRequest { version: 5, transactions: vec![] };
+    let nothing = AddPartitionsToTxnRequest { version: 5, transactions: [].into() };
     let token = world.send(nothing);
     assert_eq!(world.answer(token), "");
 }

@@ -2,6 +2,7 @@
 //! told; markers that are answered or kept; a controller that gives blocks of producer ids.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use eosim_transaction_coordinator::{
     Action, AppendId, CoordinatorTimer, Ctx, ReplyTo, TransactionCoordinator,
@@ -37,7 +38,7 @@ pub(crate) const B2: BrokerId = BrokerId(2);
 /// An append that waits for its answer.
 pub(crate) struct HeldAppend {
     pub(crate) id: AppendId,
-    pub(crate) records: Vec<TransactionLogRecord>,
+    pub(crate) records: Arc<[TransactionLogRecord]>,
     pub(crate) timeout: Duration,
 }
 
@@ -208,7 +209,7 @@ impl World {
                 }
                 let error = self.append_errors.pop_front().unwrap_or_default();
                 if error.is_none() {
-                    self.log.extend(records.into_iter().map(|record| (partition, record)));
+                    self.log.extend(records.iter().cloned().map(|record| (partition, record)));
                 }
                 self.call_into(actions, |c, cx| c.on_append_result(cx, id, error));
             }
@@ -269,7 +270,7 @@ impl World {
         let held = self.held_appends.pop_front().expect("an append is held");
         if error.is_none() {
             let partition = self.partition();
-            self.log.extend(held.records.into_iter().map(|record| (partition, record)));
+            self.log.extend(held.records.iter().cloned().map(|record| (partition, record)));
         }
         self.call(|c, cx| c.on_append_result(cx, held.id, error));
     }
@@ -506,11 +507,11 @@ pub(crate) fn add_request(
         producer_id: ProducerId(id),
         producer_epoch: ProducerEpoch(epoch),
         verify_only: false,
-        partitions: partitions.to_vec(),
+        partitions: partitions.iter().copied().collect(),
     };
     AddPartitionsToTxnRequest {
         version: if tv == 2 { 5 } else { 3 },
-        transactions: vec![transaction],
+        transactions: [transaction].into(),
     }
 }
 

@@ -82,7 +82,7 @@ impl Run {
             Step::AppendUnknown if !world.held_appends.is_empty() => {
                 let partition = world.partition();
                 let records = world.held_appends[0].records.clone();
-                world.log.extend(records.into_iter().map(|record| (partition, record)));
+                world.log.extend(records.iter().cloned().map(|record| (partition, record)));
                 world.finish_append(ErrorCode::RequestTimedOut);
             }
             Step::Markers(error) if !world.markers.is_empty() => world.finish_markers(error),

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::error::ErrorCode;
+use crate::few::Few;
 use crate::ids::{
     BrokerId, CoordinatorEpoch, LeaderEpoch, ProducerEpoch, ProducerId, Sequence, TopicPartition,
     TransactionalId,
@@ -87,6 +88,16 @@ pub struct FetchRequest {
     pub partitions: Vec<FetchPartition>,
 }
 
+impl FetchRequest {
+    /// How many partitions the answer has, most of the time: a follower's fetch session hears of
+    /// one at a time.
+    #[must_use]
+    pub fn answers_expected(&self) -> usize {
+        let in_session = self.replica.is_some() && !self.is_full;
+        if in_session { self.partitions.len().min(1) } else { self.partitions.len() }
+    }
+}
+
 /// One partition of a Fetch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FetchPartition {
@@ -127,7 +138,7 @@ pub struct FetchPartitionResponse {
     /// For followers: where the logs part, as (epoch, end offset) (L-FLT-2).
     pub diverging_epoch: Option<(LeaderEpoch, i64)>,
     /// Whole batches.
-    pub batches: Vec<RecordBatch>,
+    pub batches: Few<RecordBatch>,
 }
 
 /// What a ListOffsets asks for.

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::{Node, PerPartition};
 use crate::error::ErrorCode;
+use crate::few::Few;
 use crate::ids::{
     CoordinatorEpoch, GroupId, ProducerEpoch, ProducerId, TopicPartition, TransactionalId,
 };
@@ -99,7 +100,7 @@ pub struct AddPartitionsToTxnTransaction {
     /// Only look whether the partitions are in the transaction.
     pub verify_only: bool,
     /// The partitions.
-    pub partitions: Vec<TopicPartition>,
+    pub partitions: Few<TopicPartition>,
 }
 
 /// `AddPartitionsToTxnRequest`: one transaction from a client (version ≤ 3), a batch of them from
@@ -109,7 +110,7 @@ pub struct AddPartitionsToTxnRequest {
     /// Request version.
     pub version: i16,
     /// The transactions.
-    pub transactions: Vec<AddPartitionsToTxnTransaction>,
+    pub transactions: Few<AddPartitionsToTxnTransaction>,
 }
 
 /// `AddPartitionsToTxnResponse`.
@@ -118,7 +119,7 @@ pub struct AddPartitionsToTxnResponse {
     /// Outcome of the request as a whole.
     pub error: ErrorCode,
     /// Per transaction and partition, in the order of the request.
-    pub results: Vec<(TransactionalId, PerPartition<ErrorCode>)>,
+    pub results: Few<(TransactionalId, PerPartition<ErrorCode>)>,
 }
 
 /// `AddOffsetsToTxnRequest`.
@@ -179,7 +180,7 @@ pub struct WritableTxnMarker {
     /// COMMIT or ABORT.
     pub transaction_result: TransactionResult,
     /// Where to write it.
-    pub partitions: Vec<TopicPartition>,
+    pub partitions: Few<TopicPartition>,
     /// The sender's epoch as a coordinator.
     pub coordinator_epoch: CoordinatorEpoch,
     /// The transaction's version; read as 0 below request version 2.
@@ -192,14 +193,14 @@ pub struct WriteTxnMarkersRequest {
     /// Request version, 1 or 2.
     pub version: i16,
     /// The markers.
-    pub markers: Vec<WritableTxnMarker>,
+    pub markers: Few<WritableTxnMarker>,
 }
 
 /// `WriteTxnMarkersResponse`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct WriteTxnMarkersResponse {
     /// Per producer id and partition; entries of one producer id are merged (L-WTM-4).
-    pub results: Vec<(ProducerId, PerPartition<ErrorCode>)>,
+    pub results: Few<(ProducerId, PerPartition<ErrorCode>)>,
 }
 
 /// `DescribeTransactionsRequest` for one id.

@@ -299,11 +299,11 @@ impl TransactionManager {
             producer_id: producer.producer_id,
             producer_epoch: producer.producer_epoch,
             verify_only: false,
-            partitions: partitions.to_vec(),
+            partitions: partitions.iter().copied().collect(),
         };
         AddPartitionsToTxnRequest {
             version: api_versions.latest(ApiKey::AddPartitionsToTxn),
-            transactions: [transaction].to_vec(),
+            transactions: [transaction].into(),
         }
     }
 

@@ -7,11 +7,14 @@ use eosim_types::message::{
     EndTxnResponse, FetchPartition, FetchPartitionResponse, FetchResponse, FindCoordinatorResponse,
     InitProducerIdRequest, InitProducerIdResponse, IsolationLevel, ListOffsetsAsker,
     ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTimestamp, OffsetCommitResponse,
-    OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResult, ProducePartitionResponse,
-    ProduceRequest, ProduceResponse, Request, Response, TxnOffsetCommitResponse,
+    OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResult, PerPartition,
+    ProducePartitionResponse, ProduceRequest, ProduceResponse, Request, Response,
+    TxnOffsetCommitResponse,
 };
 use eosim_types::record::RecordBatch;
-use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, ProducerEpoch, ProducerId, TopicPartition};
+use eosim_types::{
+    BrokerId, ErrorCode, Few, LeaderEpoch, ProducerEpoch, ProducerId, TopicPartition,
+};
 use serde_json::{Map, Value, json};
 
 use super::batches;
@@ -80,7 +83,7 @@ impl Log {
         names: &mut CaseNames,
     ) -> Answered {
         let error = error_of(rule);
-        let errors = |partitions: Vec<TopicPartition>| -> (Vec<_>, Map<String, Value>) {
+        let errors = |partitions: Few<TopicPartition>| -> (PerPartition<_>, Map<String, Value>) {
             let named = partitions.into_iter().map(|tp| (tp, names.partition(tp)));
             let each = named.map(|(tp, name)| (tp, partition_error(rule, &name), name));
             let each: Vec<_> = each.collect();
@@ -102,7 +105,7 @@ impl Log {
             Request::AddPartitionsToTxn(request) => {
                 let transaction = &request.transactions[0];
                 let (results, rendered) = errors(transaction.partitions.clone());
-                let results = vec![(transaction.transactional_id, results)];
+                let results = [(transaction.transactional_id, results)].into();
                 let response = AddPartitionsToTxnResponse { error: ErrorCode::None, results };
                 answered(response, rendered.into())
             }
@@ -264,7 +267,7 @@ impl Log {
                 log_start_offset: 0,
                 aborted_transactions: batches::list_of_aborted(aborted, batches),
                 diverging_epoch: None,
-                batches: built,
+                batches: built.into(),
             });
         }
         let mut rendered = json!({ "error": error_of(rule).name(), "scripted": rule.is_some() });
@@ -307,10 +310,10 @@ impl Log {
         let mut rendered = Map::new();
         rendered.insert("error".to_string(), json!(error.name()));
         if rule.is_some_and(|rule| rule.group_level) {
-            let response = OffsetFetchResponse { error, partitions: Vec::new() };
+            let response = OffsetFetchResponse { error, partitions: PerPartition::new() };
             return answered(response, rendered.into());
         }
-        let mut partitions = Vec::new();
+        let mut partitions = PerPartition::new();
         for &partition in request.partitions.iter().flatten() {
             let name = names.partition(partition);
             let error = partition_error(rule, &name);

@@ -13,7 +13,7 @@ use eosim_types::message::{
 use eosim_types::record::{Payload, Record, RecordBatch, TransactionResult};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    CoordinatorEpoch, LeaderEpoch, ProducerEpoch, ProducerId, Sequence, TopicPartition,
+    CoordinatorEpoch, Few, LeaderEpoch, ProducerEpoch, ProducerId, Sequence, TopicPartition,
     TransactionalId,
 };
 use serde_json::Value;
@@ -139,10 +139,10 @@ impl Builder<'_> {
             producer_id,
             producer_epoch,
             verify_only: f.flag("verify_only")?,
-            partitions: self.partitions(f)?,
+            partitions: self.partitions(f)?.into(),
         };
         let version = f.number_or("version", 5)?;
-        let request = AddPartitionsToTxnRequest { version, transactions: vec![transaction] };
+        let request = AddPartitionsToTxnRequest { version, transactions: Few::One(transaction) };
         Ok((Target::Transaction(transactional_id), request.into()))
     }
 
@@ -214,14 +214,14 @@ impl Builder<'_> {
             producer_id,
             producer_epoch,
             transaction_result: TransactionResult::from_committed(f.flag("commit")?),
-            partitions,
+            partitions: partitions.into(),
             coordinator_epoch: CoordinatorEpoch(f.number("coordinator_epoch")?),
             transaction_version: TransactionVersion::from_level(
                 f.number_or("transaction_version", 0)?,
             ),
         };
         let version = f.number_or("version", 1)?;
-        Ok((target, WriteTxnMarkersRequest { version, markers: vec![marker] }.into()))
+        Ok((target, WriteTxnMarkersRequest { version, markers: Few::One(marker) }.into()))
     }
 
     fn list_offsets(&mut self, f: &Fields<'_>) -> Result<(Target, Request), Unsupported> {
