@@ -29,15 +29,13 @@ impl Parts<'_> {
     /// Lets everything follow that an event has set off.
     pub(crate) fn settle(&mut self, io: &mut Io<'_>) {
         loop {
-            let mut progress = false;
             while let Some(tp) = self.replica_manager.take_change() {
                 self.on_change(io, tp);
-                progress = true;
             }
-            progress |= self.replica_manager.continue_verified(io);
-            progress |= self.transaction_coordinator.run(io, self.replica_manager);
-            progress |= self.group_coordinator.run(io, self.replica_manager);
-            if !progress {
+            let mut changes = self.replica_manager.continue_verified(io);
+            changes |= self.transaction_coordinator.run(io, self.replica_manager);
+            changes |= self.group_coordinator.run(io, self.replica_manager);
+            if !changes {
                 return;
             }
         }

@@ -21,6 +21,9 @@ use super::{ReplicaManager, not_hosted};
 use crate::io::Io;
 use crate::timers::Timer;
 
+/// Room for so many partitions in an answer: a fetch session hears of few at a time.
+const FEW_ANSWERS: usize = 4;
+
 /// What one partition has for a reader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Readable {
@@ -93,7 +96,7 @@ impl ReplicaManager {
 
     /// Reads the partitions of a request (`readFromLog`).
     fn read_from_log(&mut self, io: &mut Io<'_>, request: &FetchRequest) -> FetchResponse {
-        let mut partitions = Vec::with_capacity(request.answers_expected());
+        let mut partitions = Vec::with_capacity(request.partitions.len().min(FEW_ANSWERS));
         for read in &request.partitions {
             let Some(partition) = self.partitions.get_mut(read.partition) else {
                 let error = not_hosted(io, read.partition);

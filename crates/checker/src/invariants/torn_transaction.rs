@@ -54,6 +54,7 @@ fn parts(cx: Context<'_>, end: End<'_>, transaction: &Transaction, report: &mut 
     });
     if let Some((other, shape, fate)) = others.next() {
         let words = cx.words();
+        let fate = fate.map_or_else(|| "not in the log".to_string(), words::fate);
         let summary = format!(
             "{}: committed is {}, but {fate} is {}",
             words.transaction(transaction),
@@ -68,19 +69,19 @@ fn parts(cx: Context<'_>, end: End<'_>, transaction: &Transaction, report: &mut 
 #[derive(PartialEq, Eq)]
 enum Part {
     Committed,
-    /// As part of the skeleton, and as a sentence says it.
-    Other(&'static str, String),
+    /// As part of the skeleton says it, and its fate if it is in the log.
+    Other(&'static str, Option<Fate>),
 }
 
 fn part(cx: Context<'_>, end: End<'_>, index: Index) -> Option<Part> {
     match end.logs.presence(cx.setup, end.dump, cx.facts.send(index)) {
         Presence::Unknown => None,
-        Presence::Missing => Some(Part::Other("not in the log", "not in the log".to_string())),
+        Presence::Missing => Some(Part::Other("not in the log", None)),
         Presence::At(place) => match place.fate {
             Fate::Committed(_) => Some(Part::Committed),
-            Fate::Aborted(_) => Some(Part::Other("ABORT marker", words::fate(place.fate))),
+            Fate::Aborted(_) => Some(Part::Other("ABORT marker", Some(place.fate))),
             Fate::Open if end.dump.healed => {
-                Some(Part::Other("no marker", words::fate(place.fate)))
+                Some(Part::Other("no marker", Some(place.fate)))
             }
             Fate::Open | Fate::Plain => None,
         },

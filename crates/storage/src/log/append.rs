@@ -94,7 +94,8 @@ impl UnifiedLog {
         }
         let size = batches.iter().map(|batch| i64::from(batch.size_in_bytes())).sum();
         self.roll_if_full(env, size);
-        let (drafts, completed) = self.analyze_replicated(env, batches)?;
+        let (mut drafts, mut completed) = (Few::new(), Few::new());
+        self.analyze_replicated(env, batches, &mut drafts, &mut completed)?;
         for batch in batches {
             self.write(batch.clone(), batch.size_in_bytes());
         }
@@ -119,14 +120,14 @@ impl UnifiedLog {
         Ok(())
     }
 
-    /// One draft per producer, seen by all of its batches (L-ENT-3).
+    /// One draft per producer, seen by all of its batches (L-ENT-3), and what markers end.
     fn analyze_replicated(
         &mut self,
         env: &mut Env<'_>,
         batches: &[RecordBatch],
-    ) -> Result<(Few<ProducerAppendInfo>, Few<CompletedTxn>), ErrorCode> {
-        let mut drafts: Few<ProducerAppendInfo> = Few::new();
-        let mut completed = Few::new();
+        drafts: &mut Few<ProducerAppendInfo>,
+        completed: &mut Few<CompletedTxn>,
+    ) -> Result<(), ErrorCode> {
         for batch in batches.iter().filter(|batch| batch.has_producer_id()) {
             let producer_id = batch.producer_id;
             let known = drafts.iter().position(|draft| draft.producer_id() == producer_id);
@@ -138,7 +139,7 @@ impl UnifiedLog {
             completed.extend(drafts[place].append(env, batch, None)?);
             self.maybe_clear_verification_state_entry(env, batch);
         }
-        Ok((drafts, completed))
+        Ok(())
     }
 
     /// Rolls the segment if `size` more bytes do not fit.

@@ -88,16 +88,6 @@ pub struct FetchRequest {
     pub partitions: Vec<FetchPartition>,
 }
 
-impl FetchRequest {
-    /// How many partitions the answer has, most of the time: a follower's fetch session hears of
-    /// one at a time.
-    #[must_use]
-    pub fn answers_expected(&self) -> usize {
-        let in_session = self.replica.is_some() && !self.is_full;
-        if in_session { self.partitions.len().min(1) } else { self.partitions.len() }
-    }
-}
-
 /// One partition of a Fetch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FetchPartition {
