@@ -43,6 +43,9 @@ impl Parts<'_> {
 
     fn on_change(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
         self.replica_manager.try_complete_actions(io, tp);
+        if !tp.topic.is_internal() {
+            return;
+        }
         let led = self.replica_manager.partitions.get(tp).filter(|p| p.is_leader());
         let Some(high_watermark) = led.map(|partition| partition.log.high_watermark()) else {
             return;

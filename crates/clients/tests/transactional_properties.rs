@@ -150,7 +150,7 @@ impl Played {
             }
             Request::AddPartitionsToTxn(request) => {
                 let each = request.transactions[0].partitions.iter().map(|tp| (*tp, error));
-                let results = vec![(TransactionalId(1), each.collect())];
+                let results = [(TransactionalId(1), each.collect())].into();
                 AddPartitionsToTxnResponse { error: E::None, results }.into()
             }
             Request::AddOffsetsToTxn(_) => AddOffsetsToTxnResponse { error }.into(),

@@ -304,7 +304,6 @@ where
     #[inline(always)]
     fn perform(&mut self, stamp: Stamp, effect: Effect<A::Message, A::Observation>) {
         let actor = stamp.actor;
-        let process = &mut self.processes[usize::from(actor.0)];
         match effect {
             Effect::Send { to, lane, correlation, message } => {
                 self.send(actor, to, lane, correlation, message);
@@ -312,13 +311,16 @@ where
             Effect::Respond { token, message } => self.respond(actor, token, message),
             Effect::Close { to, lane } => self.close(actor, to, lane),
             Effect::SetTimer { key, at } => {
+                let process = &mut self.processes[usize::from(actor.0)];
                 if !Queue::reaches(at) {
                     process.cancel_timer(key);
                 } else if process.set_timer(key, at.max(self.now)) {
                     self.push_background(at.max(self.now), timer_body(actor, key));
                 }
             }
-            Effect::CancelTimer { key } => process.cancel_timer(key),
+            Effect::CancelTimer { key } => {
+                self.processes[usize::from(actor.0)].cancel_timer(key);
+            }
             Effect::Observe(observation) => self.listener.observed(stamp, observation),
             Effect::Exit => self.exit(actor),
         }

@@ -154,7 +154,9 @@ impl ReplicaManager {
 }
 
 impl Partition {
-    /// The checks of L-FET-2.
+    /// The checks of L-FET-2, for each partition of each fetch: when it comes, when it is looked at
+    /// again, when it is answered.
+    #[inline(always)]
     fn readable(
         &self,
         io: &mut Io<'_>,
@@ -225,6 +227,7 @@ impl Partition {
     }
 
     /// Where a reader must stop (L-FET-1).
+    #[inline]
     fn bound(&self, io: &mut Io<'_>, request: &FetchRequest) -> i64 {
         rule!(io.env, "L-FET-1");
         match (request.replica, request.isolation_level) {
@@ -259,13 +262,15 @@ impl Partition {
     }
 
     /// Bytes from `fetch_offset` up to `bound`; at most what the reader waits for is counted.
+    #[inline]
     fn bytes_below(&self, fetch_offset: i64, bound: i64, request: &FetchRequest) -> i64 {
         if fetch_offset >= bound {
             return 0;
         }
-        if request.min_bytes <= 1 {
-            return 1;
-        }
+        if request.min_bytes <= 1 { 1 } else { self.bytes_read(fetch_offset, bound, request) }
+    }
+
+    fn bytes_read(&self, fetch_offset: i64, bound: i64, request: &FetchRequest) -> i64 {
         let batches = self.log.read(fetch_offset, bound, request.partition_max_bytes);
         batches.iter().map(|batch| i64::from(batch.size_in_bytes())).sum()
     }
