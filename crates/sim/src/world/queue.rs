@@ -225,10 +225,7 @@ impl Heap {
     fn sift_down(&mut self, word: u128) {
         let heap = self.0.as_mut_slice();
         let mut at = 0;
-        loop {
-            let child = at * ARITY + 1;
-            let end = heap.len().min(child + ARITY);
-            let Some(least) = (child..end).min_by_key(|&child| heap[child]) else { break };
+        while let Some(least) = least_child(heap, at) {
             if word <= heap[least] {
                 break;
             }
@@ -237,6 +234,19 @@ impl Heap {
         }
         heap[at] = word;
     }
+}
+
+/// The place of the earliest child of the node at `at`. Most nodes have all four.
+#[inline]
+fn least_child(heap: &[u128], at: usize) -> Option<usize> {
+    let first = at * ARITY + 1;
+    let children = heap.get(first..)?;
+    let Some(&[a, b, c, d]) = children.first_chunk::<ARITY>() else {
+        return (first..heap.len()).min_by_key(|&child| heap[child]);
+    };
+    let (left, left_place) = if b < a { (b, 1) } else { (a, 0) };
+    let (right, right_place) = if d < c { (d, 3) } else { (c, 2) };
+    Some(first + if right < left { right_place } else { left_place })
 }
 
 #[cfg(test)]
