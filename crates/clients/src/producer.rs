@@ -2,9 +2,10 @@
 //!
 //! One producer is an application thread and a sender thread (P-MOD-1). Calls are atomic except
 //! for their waits, which are ended by a timer (P-MOD-1); a crash keeps nothing of it, and after a
-//! stall the step that was interrupted meets the new time (P-MOD-2). Of the races of P-MOD-5 those
-//! on the wire are drawn, by latencies; inside of the client one order is fixed: a batch's futures
-//! complete before its failure changes the state, and the application acts after both.
+//! stall the step that was interrupted meets the new time (P-MOD-2). Of the races of
+//! P-MOD-5 those on the wire are drawn, by latencies, and so is whether the application acts
+//! between the failure of a transaction's record and the change of state (P-API-10); of the others
+//! one order is fixed.
 //! Invariants: every call returns once; every record whose `send()` did not throw
 //! has its future completed once.
 

@@ -2,11 +2,13 @@
 
 mod harness;
 
+use eosim_actor::Scripted;
 use eosim_clients::producer::Call;
 use eosim_types::config::ProducerConfig;
+use eosim_types::message::{ProducePartitionResponse, ProduceResponse};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{Duration, ErrorCode as E};
-use harness::{Harness, config};
+use harness::{Harness, config, t};
 
 #[test]
 fn while_the_sender_sleeps_answers_wait_for_its_next_poll_p_mod_1() {
@@ -66,4 +68,40 @@ fn after_a_stall_the_request_times_out_before_the_batch_expires_p_mod_2() {
     h.send(0);
     h.sleep(200);
     assert_eq!((h.on_wire(), h.epoch()), (vec!["t-0 e1 s0+1".to_string()], 1));
+}
+
+/// The application commits as soon as a future has failed.
+fn commit_after_failure(gap: u32) -> (Harness, eosim_clients::producer::CallId) {
+    let mut h = Harness::transactional(&config());
+    h.choices = Scripted::default().with("producer.gap_before_state", &[gap]);
+    h.call(Call::BeginTransaction);
+    let record = h.send(0);
+    let sent = h.take_produce(0);
+    let answer = ProducePartitionResponse {
+        partition: t(0),
+        error: E::TopicAuthorizationFailed,
+        base_offset: -1,
+        log_append_time: -1,
+        log_start_offset: -1,
+        record_errors: Vec::new(),
+        current_leader: None,
+    };
+    h.hand(&sent, ProduceResponse { partitions: vec![answer] });
+    h.turn_once();
+    assert_eq!(h.failure(record), Some(E::TopicAuthorizationFailed));
+    let commit = h.call(Call::CommitTransaction);
+    (h, commit)
+}
+
+#[test]
+fn a_future_may_fail_before_or_after_the_state_changes_p_api_10_p_mod_5() {
+    for (gap, thrown) in [(0, "KafkaException"), (1, "TopicAuthorizationException")] {
+        let (mut h, commit) = commit_after_failure(gap);
+        h.sleep(200);
+        assert_eq!(h.thrown(commit).class.name(), thrown);
+        assert_eq!((h.state(), h.on_wire()), ("ABORTABLE_ERROR", vec![]), "nothing is committed");
+        let abort = h.call(Call::AbortTransaction);
+        h.answer_end_txn(E::None);
+        assert_eq!((h.returned[&abort].clone(), h.state()), (Ok(()), "READY"));
+    }
 }

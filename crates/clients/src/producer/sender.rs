@@ -35,6 +35,14 @@ pub(crate) enum InFlight {
     Raw(CallId),
 }
 
+/// A batch whose futures have failed.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct FailedBatch {
+    id: BatchId,
+    exception: Exception,
+    adjust_sequence_numbers: bool,
+}
+
 /// Where the sender thread stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Activity {
@@ -70,6 +78,11 @@ pub(crate) struct Sender {
     is_ending_transaction: bool,
     pub(crate) outcomes: VecDeque<Outcome>,
     completed: Vec<Completed<InFlight>>,
+    /// What is being handled is the last that the poll brought.
+    is_last_of_poll: bool,
+    /// A failure that its record's future tells and the transaction manager does not know yet
+    /// (P-API-10).
+    failed: Option<FailedBatch>,
 }
 
 impl Sender {
@@ -96,6 +109,8 @@ impl Sender {
             is_ending_transaction: false,
             outcomes: VecDeque::new(),
             completed: Vec::new(),
+            is_last_of_poll: false,
+            failed: None,
         }
     }
 
@@ -133,6 +148,9 @@ impl Sender {
     /// Lets the thread run up to its next poll, or up to the end of the one it is in. `false` if
     /// it has to wait.
     pub(crate) fn turn(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
+        if let Some(failed) = self.failed.take() {
+            self.tell_failure(&failed, cx);
+        }
         match &self.activity {
             Activity::Closed => return false,
             Activity::Running => self.iterate(cx, out),
@@ -263,9 +281,12 @@ impl Sender {
         self.activity = Activity::Running;
         let mut completed = core::mem::take(&mut self.completed);
         self.client.poll(cx.now(), &mut completed, out);
-        for one in completed.drain(..) {
+        let count = completed.len();
+        for (place, one) in (1..).zip(completed.drain(..)) {
+            self.is_last_of_poll = place == count;
             self.complete(one, cx);
         }
+        self.is_last_of_poll = false;
         self.completed = completed;
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use eosim_actor::{Correlation, Cx, Effect, Out, Quiet};
+use eosim_actor::{Correlation, Cx, Effect, Out, Scripted};
 use eosim_clients::Exception;
 use eosim_clients::producer::{
     Call, CallId, Outcome, Producer, ProducerIdAndEpoch, RecordOutcome, State,
@@ -79,6 +79,7 @@ pub(crate) struct Harness {
     pub(crate) next_offset: i64,
     /// The state before and after each turn and call that changed it.
     pub(crate) transitions: Vec<(State, State)>,
+    pub(crate) choices: Scripted,
     values: u64,
 }
 
@@ -120,6 +121,7 @@ impl Harness {
             completed_twice: vec![],
             next_offset: 0,
             transitions: vec![],
+            choices: Scripted::default(),
             values: 0,
         };
         harness.run();
@@ -155,7 +157,7 @@ impl Harness {
             defects: self.defects,
             marks: &mut self.marks,
         };
-        let mut cx = Cx { id: ActorId(9), env, choices: &mut Quiet };
+        let mut cx = Cx { id: ActorId(9), env, choices: &mut self.choices };
         let before = self.producer.state();
         let result = f(&mut self.producer, &mut cx, &mut out);
         let change = before.zip(self.producer.state()).filter(|(before, after)| before != after);
@@ -193,6 +195,14 @@ impl Harness {
             if !progress {
                 break;
             }
+        }
+    }
+
+    /// Lets the sender take one step, after which the application hears what is new.
+    pub(crate) fn turn_once(&mut self) {
+        self.with_cx(Producer::turn);
+        while let Some(outcome) = self.producer.pop_outcome() {
+            self.learn(outcome);
         }
     }
 

@@ -3,11 +3,11 @@
 
 use alloc::vec::Vec;
 
-use eosim_actor::{Correlation, Cx};
+use eosim_actor::{Correlation, Cx, Site, Stream};
 use eosim_types::message::{ProducePartitionResponse, ProduceResponse, Response};
 use eosim_types::{Defect, ErrorCode, TopicPartition, rule};
 
-use super::{InFlight, Sender};
+use super::{FailedBatch, InFlight, Sender};
 use crate::exception::{Exception, ExceptionClass};
 use crate::network_client::{Answer, Completed};
 use crate::producer::producer_batch::{BatchId, FinalState};
@@ -17,6 +17,9 @@ use crate::producer::{Outcome, RecordOutcome};
 /// The handler of an answer threw; the network layer logs it and goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct InternalError;
+
+/// Whether a failed future is seen before the state changes; 0 is after.
+const GAP: Site = Site::new("producer.gap_before_state", Stream::Actor);
 
 impl Sender {
     pub(super) fn complete(&mut self, completed: Completed<InFlight>, cx: &mut Cx<'_>) {
@@ -67,7 +70,9 @@ impl Sender {
         for &id in batches {
             self.accumulator.batches[id].on_wire = false;
         }
-        for &id in batches {
+        let (is_last, count) = (self.is_last_of_poll, batches.len());
+        for (place, &id) in (1..).zip(batches) {
+            self.is_last_of_poll = is_last && place == count;
             let partition = self.accumulator.batches[id].partition;
             let response = partition_response(answer, Some(partition));
             if self.complete_batch(id, &response, cx).is_err() {
@@ -243,14 +248,36 @@ impl Sender {
         if !self.finish(id, FinalState::Failed, futures, refused) {
             return;
         }
+        let exception = exception.clone();
+        let failed = FailedBatch { id, exception, adjust_sequence_numbers };
+        if self.leaves_gap(id, cx) {
+            rule!(cx.env, "P-API-10");
+            self.failed = Some(failed);
+        } else {
+            self.tell_failure(&failed, cx);
+        }
+    }
+
+    /// Does the application get to act before the transaction manager knows (P-API-10, P-MOD-5)?
+    /// Only a transaction makes a difference, and only after the last that a poll brought nothing
+    /// else of the sender comes in between.
+    fn leaves_gap(&self, id: BatchId, cx: &mut Cx<'_>) -> bool {
+        self.is_last_of_poll
+            && self.transactional_id.is_some()
+            && self.accumulator.batches[id].tracked
+            && cx.choose(GAP, 2) == 1
+    }
+
+    /// P-ERR-1, P-SEQ-7.
+    pub(super) fn tell_failure(&mut self, failed: &FailedBatch, cx: &mut Cx<'_>) {
+        let FailedBatch { id, exception, adjust_sequence_numbers: adjust } = failed;
         let batches = &mut self.accumulator.batches;
         if let Some(manager) = &mut self.manager {
-            let adjust = adjust_sequence_numbers;
             let _poisoned =
-                manager.handle_failed_batch(id, exception, adjust, batches, &mut cx.env);
+                manager.handle_failed_batch(*id, exception, *adjust, batches, &mut cx.env);
         }
-        self.remove_from_in_flight_batches(id);
-        self.accumulator.batches.release_if_unused(id);
+        self.remove_from_in_flight_batches(*id);
+        self.accumulator.batches.release_if_unused(*id);
     }
 
     /// P-ACC-11, P-ACC-12: completes batches as aborted, without a word to the transaction
