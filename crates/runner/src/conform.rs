@@ -25,6 +25,7 @@ pub use compare::Difference;
 use std::path::Path;
 
 use eosim_scenario::InputError;
+use eosim_types::Duration;
 use eosim_types::version::KafkaVersion;
 use serde_json::{Value, json};
 
@@ -90,6 +91,16 @@ pub fn play_file(
 #[must_use]
 pub fn run_recording(recording: &Value) -> Outcome {
     clients::run_case(recording)
+}
+
+/// What the model, Kafka as released, answers to the steps of `case`, the end state last, in the
+/// form of a recording; producers are named by their ids. Nothing is compared.
+///
+/// # Errors
+///
+/// What the case needs that the model does not have.
+pub fn answers(case: &Case) -> Result<Vec<Value>, String> {
+    player::Player::answers(case, Duration::ZERO).map_err(|fields::Unsupported(reason)| reason)
 }
 
 /// Runs one case on Kafka as released.

@@ -249,3 +249,38 @@ fn coordinators_begin_with_the_epoch_that_was_recorded() {
     let case = serde_json::from_value(case).expect("a case");
     assert_eq!(run_case(&case), Outcome::Equal);
 }
+
+/// A recording may use what those of the sample happen not to: fields left out, any broker asked,
+/// acks=0, which nobody answers (L-PIPE-6).
+#[test]
+fn every_form_of_a_step_is_understood() {
+    let none = serde_json::json!({ "error": "NONE" });
+    let steps = serde_json::json!([
+        { "op": "repeat_init", "as": "p", "transactional_id": "t", "times": 2, "version": 4,
+          "timeout_ms": 1_000, "expect": { "error": "NONE", "producer": "P0", "epoch": 1 } },
+        { "op": "init_producer_id", "as": "i", "timeout_ms": 60_000 },
+        { "op": "produce", "producer": "i", "partition": "a-0", "sequence": 0, "records": 2,
+          "acks": 0, "expect": { "error": "NONE", "base_offset": -1 } },
+        { "op": "produce", "producer": "i", "partition": "a-0", "sequence": 2, "records": 1,
+          "expect": { "error": "NONE", "base_offset": 2 } },
+        { "op": "add_partitions_to_txn", "producer": "p", "transactional_id": "t", "version": 3,
+          "partitions": ["a-0"], "expect": { "error": "NONE", "results": { "a-0": "NONE" } } },
+        { "op": "offset_commit", "group": "g", "offsets": { "a-0": 7 }, "expect": none },
+        { "op": "offset_fetch", "group": "g",
+          "expect": { "error": "NONE", "offsets": { "a-0": { "offset": 7, "error": "NONE" } } } },
+        { "op": "find_coordinator", "transactional_id": "t", "to": 2,
+          "expect": { "error": "NONE", "broker": 3 } },
+        { "op": "find_coordinator", "group": "g", "background": "f" },
+        { "op": "answer", "name": "f", "expect": { "error": "NONE", "broker": 1 } },
+        { "op": "elect", "partition": "a-0", "expect": { "error": "ELECTION_NOT_NEEDED",
+          "partitions": { "a-0": { "leader": 1, "isr": [1, 2, 3], "epoch": 0 } },
+          "coordinators": { "t": { "broker": 3, "epoch": 0 }, "g": { "broker": 1, "epoch": 0 } } } },
+    ]);
+    let coordinators = serde_json::json!({ "t": { "broker": 3, "epoch": 0 },
+        "g": { "broker": 1, "epoch": 0 } });
+    let case = serde_json::json!({ "name": "forms", "steps": steps, "place": { "g": 1 },
+        "topics": { "a": { "partitions": [[1, 2, 3]] } },
+        "final": { "transactions": {}, "partitions": {}, "groups": {}, "coordinators": coordinators } });
+    let case = serde_json::from_value(case).expect("a case");
+    assert_eq!(run_case(&case), Outcome::Equal);
+}

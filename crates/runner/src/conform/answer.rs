@@ -2,8 +2,9 @@
 
 use eosim_types::message::{
     AddPartitionsToTxnResponse, DescribeProducersResponse, DescribeTransactionsResponse,
-    FetchPartitionResponse, FetchResponse, OffsetFetchResponse, PerPartition, ProducerState,
-    Request, Response, WriteTxnMarkersResponse,
+    FetchPartitionResponse, FetchResponse, OffsetFetchResponse, PerPartition,
+    ProducePartitionResponse, ProduceRequest, ProduceResponse, ProducerState, Request, Response,
+    WriteTxnMarkersResponse,
 };
 use eosim_types::record::{Payload, RecordBatch};
 use eosim_types::{ErrorCode, Names, ProducerEpoch, ProducerId, TopicPartition};
@@ -46,6 +47,21 @@ pub(crate) fn render(request: &Request, response: &Response, names: &Names) -> V
         }
         other => json!({ "unexpected": other.api().name() }),
     }
+}
+
+/// What a client takes for the answer to a batch with acks=0, which has none (L-PIPE-6).
+pub(crate) fn unanswered(request: &ProduceRequest) -> Response {
+    let nothing = |(partition, _): &(TopicPartition, RecordBatch)| ProducePartitionResponse {
+        partition: *partition,
+        error: ErrorCode::None,
+        base_offset: -1,
+        log_append_time: -1,
+        log_start_offset: -1,
+        record_errors: Vec::new(),
+        current_leader: None,
+    };
+    let partitions = request.partitions.iter().map(nothing).collect();
+    ProduceResponse { partitions }.into()
 }
 
 /// The errors in an answer, for deciding on a retry.

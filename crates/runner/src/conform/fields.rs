@@ -59,13 +59,19 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn list(&self, key: &'static str) -> Result<Vec<&'a str>, Unsupported> {
-        let list = self.required(key)?.as_array().into_iter().flatten();
-        Ok(list.filter_map(Value::as_str).collect())
+        let strings = self.items(key)?.iter().map(Value::as_str).collect::<Option<_>>();
+        strings.ok_or_else(|| Unsupported(format!("{key} is not a list of strings")))
     }
 
     pub(crate) fn numbers(&self, key: &'static str) -> Result<Vec<i64>, Unsupported> {
-        let list = self.required(key)?.as_array().into_iter().flatten();
-        Ok(list.filter_map(Value::as_i64).collect())
+        let numbers = self.items(key)?.iter().map(Value::as_i64).collect::<Option<_>>();
+        numbers.ok_or_else(|| Unsupported(format!("{key} is not a list of numbers")))
+    }
+
+    /// The items of a list; what is no list stands for the only item of one.
+    fn items(&self, key: &'static str) -> Result<&'a [Value], Unsupported> {
+        let value = self.required(key)?;
+        Ok(value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice))
     }
 
     pub(crate) fn map(&self, key: &'static str) -> Result<&'a Map<String, Value>, Unsupported> {

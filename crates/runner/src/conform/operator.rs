@@ -1,15 +1,15 @@
 //! Steps of a recording that act on the cluster rather than on its data: processes, elections,
 //! reassignments, waiting.
 
-use eosim_types::message::CoordinatorKey;
-use eosim_types::{ActorId, BrokerId, TopicPartition};
-use serde_json::Value;
-
 use super::fields::{Fields, Unsupported};
 use super::operation::Builder;
+use eosim_types::{ActorId, BrokerId, TopicPartition};
 
 /// The controller's number in the recordings.
 const CONTROLLER: BrokerId = BrokerId(9);
+
+/// How long the recorder waits for an answer where a step does not say.
+const ANSWER_WAIT_MS: u64 = 10_000;
 
 /// What is done to processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,8 +41,6 @@ pub(crate) enum Operator<'a> {
     AwaitLeader { partition: TopicPartition, leader: BrokerId },
     /// Waits for a set of in-sync replicas.
     AwaitIsr { partition: TopicPartition, isr: Vec<BrokerId> },
-    /// Asks who coordinates.
-    FindCoordinator { key: CoordinatorKey },
     /// Reads the answer to a request that was sent in the background.
     Answer { name: &'a str, wait_ms: u64 },
 }
@@ -68,7 +66,7 @@ impl Builder<'_> {
             "broker" => Operator::Broker { actors: actors(fields)?, what: process(fields)? },
             "elect" => Operator::Elect {
                 partition: self.partition(fields.text("partition")?)?,
-                unclean: fields.flag("unclean")?,
+                unclean: fields.flag_or("unclean", false)?,
             },
             "reassign" => Operator::Reassign {
                 partition: self.partition(fields.text("partition")?)?,
@@ -83,19 +81,12 @@ impl Builder<'_> {
                 partition: self.partition(fields.text("partition")?)?,
                 isr: brokers(fields, "isr")?,
             },
-            "find_coordinator" => Operator::FindCoordinator { key: self.coordinator_key(fields)? },
             "answer" => {
-                Operator::Answer { name: fields.text("name")?, wait_ms: fields.number("wait_ms")? }
+                let wait_ms = fields.number_or("wait_ms", ANSWER_WAIT_MS)?;
+                Operator::Answer { name: fields.text("name")?, wait_ms }
             }
             _ => return Ok(None),
         }))
-    }
-
-    fn coordinator_key(&mut self, fields: &Fields<'_>) -> Result<CoordinatorKey, Unsupported> {
-        if let Some(id) = fields.get("transactional_id").and_then(Value::as_str) {
-            return Ok(CoordinatorKey::Transaction(self.names.add_transactional_id(id)));
-        }
-        Ok(CoordinatorKey::Group(self.names.add_group(fields.text("group")?)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use eosim_actor::{Correlation, Lane};
 use eosim_types::message::{
     AlterPartitionReassignmentsRequest, DescribeTransactionsRequest, ElectLeadersRequest,
-    FindCoordinatorRequest, InitProducerIdRequest, Request, Response,
+    InitProducerIdRequest, Request, Response,
 };
 use eosim_types::version::KafkaVersion;
 use eosim_types::{
@@ -81,6 +81,11 @@ impl<'a> Player<'a> {
     }
 
     fn play_with(case: &'a Case, takeover: Duration) -> Result<Option<Difference>, Unsupported> {
+        Ok(compare(case, Self::answers(case, takeover)?))
+    }
+
+    /// What the model answers to the steps of `case`, the end state last.
+    pub(crate) fn answers(case: &'a Case, takeover: Duration) -> Result<Vec<Value>, Unsupported> {
         let mut names = conditions::names(case)?;
         let plan = conditions::plan(case, &mut names, takeover)?;
         let mut player = Self {
@@ -97,7 +102,7 @@ impl<'a> Player<'a> {
             answers.push(player.step(at, step)?);
         }
         answers.push(player.end_state(case)?);
-        Ok(compare(case, answers))
+        Ok(answers)
     }
 
     fn step(&mut self, at: usize, step: &'a Map<String, Value>) -> Result<Value, Unsupported> {
@@ -183,9 +188,6 @@ impl<'a> Player<'a> {
             }),
             Operator::AwaitIsr { partition, isr } => self
                 .await_view(|view| view.partition(partition).is_some_and(|state| state.isr == isr)),
-            Operator::FindCoordinator { key } => {
-                self.ask(Target::Any, FindCoordinatorRequest { key })
-            }
             Operator::Answer { name, wait_ms } => self.answer(name, wait_ms),
         }
     }
@@ -244,7 +246,14 @@ impl<'a> Player<'a> {
 
     fn call_once(&mut self, target: Target, request: &Request) -> Result<Fate, NoLeader> {
         let broker = View::new(&self.recorder).route(target).ok_or(NoLeader)?;
-        Ok(self.recorder.call(ActorId::of_broker(broker), request.clone()))
+        let to = ActorId::of_broker(broker);
+        if let Request::Produce(produce) = request
+            && produce.acks == 0
+        {
+            self.recorder.tell(to, request.clone());
+            return Ok(Some(answer::unanswered(produce)));
+        }
+        Ok(self.recorder.call(to, request.clone()))
     }
 
     fn repeat_init(&mut self, request: &InitProducerIdRequest, times: u32, bind: &str) -> Value {

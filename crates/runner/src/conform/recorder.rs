@@ -69,6 +69,14 @@ impl Recorder {
         fate.flatten()
     }
 
+    /// Sends `request`, to which there will be no answer, and runs until nothing is left to do.
+    pub(crate) fn tell(&mut self, to: ActorId, request: Request) {
+        let lane = Lane(0);
+        self.send(to, lane, request);
+        self.settle();
+        self.world.act_for(self.id, Effect::Close { to, lane });
+    }
+
     /// Sends `request` over the connection `lane`.
     pub(crate) fn send(&mut self, to: ActorId, lane: Lane, request: Request) -> Correlation {
         self.correlation += 1;

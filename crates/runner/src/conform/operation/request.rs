@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use eosim_types::message::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction,
-    CommittableOffset, DeleteRecordsRequest, DescribeProducersRequest, DescribeTransactionsRequest,
-    EndTxnRequest, FetchPartition, FetchRequest, GroupMember, InitProducerIdRequest,
-    IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsTimestamp,
-    OffsetCommitRequest, OffsetFetchRequest, ProduceRequest, Request, TxnOffsetCommitRequest,
-    WritableTxnMarker, WriteTxnMarkersRequest,
+    CommittableOffset, CoordinatorKey, DeleteRecordsRequest, DescribeProducersRequest,
+    DescribeTransactionsRequest, EndTxnRequest, FetchPartition, FetchRequest,
+    FindCoordinatorRequest, GroupMember, InitProducerIdRequest, IsolationLevel, ListOffsetsAsker,
+    ListOffsetsRequest, ListOffsetsTimestamp, OffsetCommitRequest, OffsetFetchRequest,
+    ProduceRequest, Request, TxnOffsetCommitRequest, WritableTxnMarker, WriteTxnMarkersRequest,
 };
 use eosim_types::record::{Payload, Record, RecordBatch, TransactionResult};
 use eosim_types::version::TransactionVersion;
@@ -27,9 +27,9 @@ impl Builder<'_> {
         fields: &Fields<'s>,
     ) -> Result<Operation<'s>, Unsupported> {
         let request = InitProducerIdRequest {
-            version: 5,
+            version: fields.number_or("version", 5)?,
             transactional_id: self.transactional_id(fields),
-            transaction_timeout_ms: 60_000,
+            transaction_timeout_ms: fields.number_or("timeout_ms", 60_000)?,
             producer_id: ProducerId::NONE,
             producer_epoch: ProducerEpoch::NONE,
             enable_2pc: false,
@@ -62,6 +62,7 @@ impl Builder<'_> {
             "delete_records" => self.delete_records(fields)?,
             "describe_transaction" => self.describe_transaction(fields)?,
             "describe_producers" => self.describe_producers(fields)?,
+            "find_coordinator" => self.find_coordinator(fields)?,
             _ => return Err(Unsupported(format!("operation {op}"))),
         };
         if !self.kafka.knows(&request) {
@@ -114,7 +115,7 @@ impl Builder<'_> {
         let request = ProduceRequest {
             version: f.number_or("version", 12)?,
             transactional_id,
-            acks: f.number("acks")?,
+            acks: f.number_or("acks", -1)?,
             timeout_ms: f.number_or("timeout_ms", 30_000)?,
             partitions: vec![(partition, batch)],
         };
@@ -138,7 +139,7 @@ impl Builder<'_> {
             transactional_id,
             producer_id,
             producer_epoch,
-            verify_only: f.flag("verify_only")?,
+            verify_only: f.flag_or("verify_only", false)?,
             partitions: self.partitions(f)?.into(),
         };
         let version = f.number_or("version", 5)?;
@@ -187,8 +188,8 @@ impl Builder<'_> {
         let request = OffsetFetchRequest {
             version: f.number_or("version", 7)?,
             group,
-            partitions: Some(self.partitions(f)?),
-            require_stable: f.flag("require_stable")?,
+            partitions: f.get("partitions").map(|_| self.partitions(f)).transpose()?,
+            require_stable: f.flag_or("require_stable", false)?,
         };
         Ok((Target::Group(group), request.into()))
     }
@@ -215,7 +216,7 @@ impl Builder<'_> {
             producer_epoch,
             transaction_result: TransactionResult::from_committed(f.flag("commit")?),
             partitions: partitions.into(),
-            coordinator_epoch: CoordinatorEpoch(f.number("coordinator_epoch")?),
+            coordinator_epoch: CoordinatorEpoch(f.number_or("coordinator_epoch", 0)?),
             transaction_version: TransactionVersion::from_level(
                 f.number_or("transaction_version", 0)?,
             ),
@@ -244,6 +245,7 @@ impl Builder<'_> {
         let partition = self.partition(f.text("partition")?)?;
         let isolation_level = isolation_level(f.text("isolation")?)?;
         let mut request = fetch(partition, f.number("offset")?, isolation_level);
+        request.version = f.number_or("version", request.version)?;
         request.partitions[0].current_leader_epoch = leader_epoch(f)?;
         Ok((Target::Leader(partition), request.into()))
     }
@@ -264,6 +266,14 @@ impl Builder<'_> {
     fn describe_producers(&mut self, f: &Fields<'_>) -> Result<(Target, Request), Unsupported> {
         let partition = self.partition(f.text("partition")?)?;
         Ok((Target::Leader(partition), DescribeProducersRequest { partition }.into()))
+    }
+
+    fn find_coordinator(&mut self, f: &Fields<'_>) -> Result<(Target, Request), Unsupported> {
+        let key = match self.transactional_id(f) {
+            Some(id) => CoordinatorKey::Transaction(id),
+            None => CoordinatorKey::Group(self.names.add_group(f.text("group")?)),
+        };
+        Ok((Target::Any, FindCoordinatorRequest { key }.into()))
     }
 
     fn transactional_id(&mut self, f: &Fields<'_>) -> Option<TransactionalId> {
