@@ -8,6 +8,7 @@
 
 mod anomaly;
 mod facts;
+mod group_offsets;
 mod invariant;
 mod invariants;
 mod logs;
@@ -27,7 +28,7 @@ use eosim_types::observation::{ClusterDump, Observation};
 pub use anomaly::Anomaly;
 pub use invariant::InvariantInfo;
 pub use invariants::invariants;
-pub use setup::CheckerSetup;
+pub use setup::{CheckerSetup, Transform};
 pub use verdict::{Stuck, Verdict};
 
 use anomaly::Report;

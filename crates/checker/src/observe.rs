@@ -134,7 +134,9 @@ impl Facts {
                 self.assertions.push((actor, assertion.clone()));
                 return Seen::Asserted { assertion: index(self.assertions.len() - 1) };
             }
-            Observed::OffsetsFetched { .. } | Observed::EndOffset { .. } => {}
+            Observed::OffsetsFetched { .. }
+            | Observed::EndOffset { .. }
+            | Observed::Rebalanced { .. } => {}
         }
         Seen::Noted
     }

@@ -3,7 +3,19 @@
 //! No Kafka counterpart. Everything defaults to Kafka's full promise; each field takes a part of
 //! it away for those whom it concerns.
 
-use eosim_types::{ActorId, Duration, ErrorCode, Names, Topic, TransactionalId};
+use eosim_types::{ActorId, Duration, ErrorCode, GroupId, Names, Topic, TransactionalId};
+
+/// A group whose members consume, transform and produce: each record of the input has results in
+/// the output, committed together with the group's offsets (K-CTP).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Transform {
+    /// The group, which begins at the start of its input.
+    pub group: GroupId,
+    /// What it reads.
+    pub input: Topic,
+    /// Where its results go.
+    pub output: Topic,
+}
 
 /// What the checker must know of a run besides its history.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,6 +46,8 @@ pub struct CheckerSetup {
     /// Every input record's effect is to be committed at most once (consume–transform–produce
     /// with the group's metadata in the transaction).
     pub exactly_once_inputs: bool,
+    /// Who transforms what into what.
+    pub transforms: Vec<Transform>,
     /// The shortest `transaction.timeout.ms` of any producer.
     pub shortest_transaction_timeout: Duration,
     /// The longest `transaction.timeout.ms` of any producer.
@@ -66,6 +80,7 @@ impl Default for CheckerSetup {
             late_requests: false,
             clock_jumps: false,
             exactly_once_inputs: true,
+            transforms: Vec::new(),
             shortest_transaction_timeout: Duration::from_millis(60_000),
             longest_transaction_timeout: Duration::from_millis(60_000),
             abort_grace: Duration::from_millis(15_000),

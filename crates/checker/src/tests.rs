@@ -1,6 +1,7 @@
 //! The invariants against synthetic histories: legal oddities, broken promises, random sound runs.
 
 mod broken;
+mod effects;
 mod legal;
 mod perfect;
 mod rebuilt;

@@ -77,6 +77,17 @@ pub enum EndOutcome {
     },
 }
 
+/// What a rebalance did to a member of a group (`ConsumerRebalanceListener`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Rebalance {
+    /// `onPartitionsAssigned()`.
+    Assigned,
+    /// `onPartitionsRevoked()`.
+    Revoked,
+    /// `onPartitionsLost()`.
+    Lost,
+}
+
 /// What an application did or learned.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Observed {
@@ -201,6 +212,15 @@ pub enum Observed {
         group: GroupId,
         /// As (partition, offset); -1 is none.
         offsets: Vec<(TopicPartition, i64)>,
+    },
+    /// A rebalance callback was called.
+    Rebalanced {
+        /// The group.
+        group: GroupId,
+        /// Which callback.
+        callback: Rebalance,
+        /// Its partitions.
+        partitions: Vec<TopicPartition>,
     },
     /// An actor found one of its own assumptions broken (white-box invariant).
     AssertionFailed {

@@ -6,13 +6,11 @@
 //! was reported committed count as lost, too. Not promised: when they become visible (N1, N3); while
 //! the cluster is not healed a record may still be open.
 
-use eosim_types::record::{OffsetCommitRecord, Payload, TransactionResult};
-use eosim_types::{GroupId, Topic, TopicPartition};
-
 use crate::anomaly::Report;
 use crate::facts::{Send, Transaction};
+use crate::group_offsets::{CommittedOffset, committed_offsets, is_readable};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
-use crate::logs::{Fate, Presence, TransactionalBatch};
+use crate::logs::{Fate, Presence};
 use crate::words;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -71,13 +69,19 @@ fn is_due(cx: Context<'_>, transaction: &Transaction, send: &Send) -> bool {
         && transaction.commit_called.is_none_or(|called| send.called < called)
 }
 
-/// An offset of a group as a committed batch holds it.
-type Kept = (GroupId, TopicPartition, i64);
-
-/// Offsets are looked for in every batch that a COMMIT marker ended.
-fn offsets(cx: Context<'_>, transaction: &Transaction, kept: &[Kept], report: &mut Report) {
+/// Offsets are looked for among those that a COMMIT marker ended.
+fn offsets(
+    cx: Context<'_>,
+    transaction: &Transaction,
+    kept: &[CommittedOffset],
+    report: &mut Report,
+) {
     for sent in cx.facts.offsets_of(transaction) {
-        if kept.binary_search(&(sent.group, sent.partition, sent.offset)).is_err() {
+        let is_it = |one: &CommittedOffset| {
+            let key = (one.group, one.partition, one.offset);
+            one.is_transactional && key == (sent.group, sent.partition, Some(sent.offset))
+        };
+        if !kept.iter().any(is_it) {
             let summary = format!(
                 "{}, but offset {} of {} for group {} is in no committed batch of \
                  __consumer_offsets",
@@ -91,40 +95,4 @@ fn offsets(cx: Context<'_>, transaction: &Transaction, kept: &[Kept], report: &m
             report.add(INFO.finding(subject, &skeleton, "G-MARK-1", summary));
         }
     }
-}
-
-/// Are all logs of `__consumer_offsets` dumped, whole and led?
-fn is_readable(cx: Context<'_>, end: End<'_>) -> bool {
-    let replicas = || {
-        let all = end.dump.replicas.iter().enumerate();
-        all.filter(|(_, replica)| replica.partition.topic == Topic::CONSUMER_OFFSETS)
-    };
-    let is_whole = |at: usize, partition| {
-        end.logs.replay(at).is_whole && end.logs.leader(partition).is_some()
-    };
-    replicas().next().is_some()
-        && cx.setup.is_durable(Topic::CONSUMER_OFFSETS)
-        && replicas().all(|(at, replica)| is_whole(at, replica.partition))
-}
-
-/// All offsets in batches of `__consumer_offsets` that a COMMIT marker ended, sorted.
-fn committed_offsets(end: End<'_>) -> Vec<Kept> {
-    let is_committed = |batch: &&TransactionalBatch| {
-        batch.partition.topic == Topic::CONSUMER_OFFSETS
-            && batch.ended.is_some_and(|ended| ended.result == TransactionResult::Commit)
-    };
-    let mut kept = Vec::new();
-    for found in end.logs.batches.iter().filter(is_committed) {
-        let Some(log) = end.logs.leader(found.partition) else { continue };
-        let batches = &end.dump.replicas[log.replica].batches;
-        let at = batches.partition_point(|batch| batch.base_offset < found.base_offset);
-        if let Payload::OffsetCommits(records) = &batches[at].payload {
-            let offset = |record: &OffsetCommitRecord| {
-                Some((record.group, record.partition, record.offset?))
-            };
-            kept.extend(records.iter().filter_map(offset));
-        }
-    }
-    kept.sort_unstable();
-    kept
 }

@@ -1,6 +1,6 @@
 //! What applications did and learned.
 
-use eosim_types::observation::{EndOutcome, Observed, SendOutcome, TransactionRef};
+use eosim_types::observation::{EndOutcome, Observed, Rebalance, SendOutcome, TransactionRef};
 use eosim_types::{Names, TopicPartition};
 
 use super::{Words, joined};
@@ -14,7 +14,8 @@ pub fn describe_observed(what: &Observed, names: &Names) -> String {
         Observed::Polled { .. }
         | Observed::PositionSet { .. }
         | Observed::EndOffset { .. }
-        | Observed::OffsetsFetched { .. } => words.reader(what),
+        | Observed::OffsetsFetched { .. }
+        | Observed::Rebalanced { .. } => words.reader(what),
         Observed::AssertionFailed { assertion } => format!("assertion failed: {assertion}"),
         _ => words.writer(what),
     }
@@ -81,6 +82,14 @@ impl Words<'_> {
                 let group = self.names.group(*group);
                 format!("offsets of \"{group}\" are {}", self.positions(offsets))
             }
+            Observed::Rebalanced { group, callback, partitions } => {
+                let partitions = joined(partitions.iter().map(|tp| self.partition(*tp)));
+                format!(
+                    "\"{}\": {partitions} {}",
+                    self.names.group(*group),
+                    callback_word(*callback)
+                )
+            }
             _ => String::new(),
         }
     }
@@ -93,6 +102,14 @@ impl Words<'_> {
 /// `transaction 2.5`: the fifth of the second session.
 fn name(transaction: TransactionRef) -> String {
     format!("transaction {}.{}", transaction.session, transaction.number)
+}
+
+const fn callback_word(callback: Rebalance) -> &'static str {
+    match callback {
+        Rebalance::Assigned => "assigned",
+        Rebalance::Revoked => "revoked",
+        Rebalance::Lost => "lost",
+    }
 }
 
 const fn ends(commit: bool) -> &'static str {

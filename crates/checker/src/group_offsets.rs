@@ -1,0 +1,82 @@
+//! The offsets that groups committed, as the logs of `__consumer_offsets` hold them.
+//!
+//! No Kafka counterpart. An offset in a transaction counts if a COMMIT marker ended it; which of
+//! several counts in the end is decided by their places in the log (G-MARK-3).
+
+use eosim_types::group_log::GroupLogRecord;
+use eosim_types::record::{OffsetCommitRecord, Payload, RecordBatch, TransactionResult};
+use eosim_types::{GroupId, Topic, TopicPartition};
+
+use crate::invariant::{Context, End};
+use crate::logs::LeaderLog;
+
+/// One committed offset of one partition of one group. They sort by group, partition and place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct CommittedOffset {
+    pub(crate) group: GroupId,
+    pub(crate) partition: TopicPartition,
+    /// Where its record lies in the partition of `__consumer_offsets`.
+    pub(crate) at: i64,
+    /// `None` is a tombstone.
+    pub(crate) offset: Option<i64>,
+    pub(crate) is_transactional: bool,
+}
+
+/// Are all logs of `__consumer_offsets` dumped, whole and led?
+pub(crate) fn is_readable(cx: Context<'_>, end: End<'_>) -> bool {
+    let replicas = || {
+        let all = end.dump.replicas.iter().enumerate();
+        all.filter(|(_, replica)| replica.partition.topic == Topic::CONSUMER_OFFSETS)
+    };
+    let is_whole =
+        |at: usize, partition| end.logs.replay(at).is_whole && end.logs.leader(partition).is_some();
+    replicas().next().is_some()
+        && cx.setup.is_durable(Topic::CONSUMER_OFFSETS)
+        && replicas().all(|(at, replica)| is_whole(at, replica.partition))
+}
+
+/// Everything that was committed, sorted.
+pub(crate) fn committed_offsets(end: End<'_>) -> Vec<CommittedOffset> {
+    let mut committed = Vec::new();
+    for log in &end.logs.leaders {
+        if log.partition.topic == Topic::CONSUMER_OFFSETS {
+            read(end, log, &mut committed);
+        }
+    }
+    committed.sort_unstable();
+    committed
+}
+
+fn read(end: End<'_>, log: &LeaderLog, committed: &mut Vec<CommittedOffset>) {
+    for batch in &end.dump.replicas[log.replica].batches {
+        let is_transactional = batch.is_transactional;
+        if is_transactional && !is_committed(end, log, batch) {
+            continue;
+        }
+        let mut add = |(at, record): (i64, &OffsetCommitRecord)| {
+            let &OffsetCommitRecord { group, partition, offset, .. } = record;
+            committed.push(CommittedOffset { group, partition, at, offset, is_transactional });
+        };
+        match &batch.payload {
+            Payload::OffsetCommits(records) => {
+                (batch.base_offset..).zip(records.iter()).for_each(add);
+            }
+            Payload::GroupLog(records) => {
+                for (at, record) in (batch.base_offset..).zip(records.iter()) {
+                    if let GroupLogRecord::OffsetCommit(tombstone) = record {
+                        add((at, tombstone));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_committed(end: End<'_>, log: &LeaderLog, batch: &RecordBatch) -> bool {
+    let of = |partition, base_offset| (partition, base_offset);
+    let wanted = of(log.partition, batch.base_offset);
+    let found = end.logs.batches.iter().find(|b| of(b.partition, b.base_offset) == wanted);
+    let ended = found.and_then(|found| found.ended);
+    ended.is_some_and(|ended| ended.result == TransactionResult::Commit)
+}
