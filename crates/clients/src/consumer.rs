@@ -1,12 +1,16 @@
-//! The consumer with assigned partitions (`KafkaConsumer`, `SubscriptionState`).
+//! The consumer, with partitions assigned by hand or by its group (`KafkaConsumer`,
+//! `SubscriptionState`).
 //!
 //! Invariants: a response is used only at the position for which it was asked (K-POS-1); a
 //! partition with a remainder is not fetched (K-FILT-9).
 
 mod calls;
+mod classic_member;
 mod committed;
 mod completed_fetch;
+mod consumer_member;
 mod fetcher;
+mod membership;
 mod offset_fetcher;
 
 use alloc::collections::{BTreeSet, VecDeque};
@@ -15,18 +19,20 @@ use alloc::vec::Vec;
 use eosim_actor::{Correlation, Cx};
 use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
 use eosim_types::message::{
-    ApiKey, IsolationLevel, ListOffsetsTimestamp, MetadataRequest, Response,
+    ApiKey, GroupMember, IsolationLevel, ListOffsetsTimestamp, MetadataRequest, Response,
 };
 use eosim_types::{BrokerId, ErrorCode, Instant, TopicPartition, Value, rule};
 
 use crate::api_versions::ApiVersions;
 use crate::exception::{Exception, ExceptionClass};
 use crate::metadata::Metadata;
-use crate::network_client::{Answer, ClientOut, Completed, NetworkClient};
+use crate::network_client::{Answer, ClientOut, Completed, NetworkClient, SECOND_CLIENT};
 pub use calls::{ConsumerCall, Returned};
 use calls::{Listing, Waiting};
 use committed::CommittedOffsets;
 use completed_fetch::Buffered;
+use membership::Membership;
+pub use membership::RebalanceCallback;
 use offset_fetcher::ListedFor;
 
 /// What the consumer remembers of a request on the wire.
@@ -39,6 +45,13 @@ enum InFlight {
     FindCoordinator,
     OffsetFetch(u32),
     OffsetCommit(u32),
+    JoinGroup,
+    /// In which generation, like the next one.
+    SyncGroup(GroupMember),
+    Heartbeat(GroupMember),
+    LeaveGroup,
+    /// With which member epoch.
+    ConsumerGroupHeartbeat(i32),
 }
 
 /// One assigned partition (`TopicPartitionState`).
@@ -114,7 +127,7 @@ pub struct PolledPartition {
 /// What the consumer tells the application besides records.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ConsumerOutcome {
-    /// A position was set by the reset policy.
+    /// A position was set, by a committed offset or by the reset policy.
     PositionSet {
         /// The partition.
         partition: TopicPartition,
@@ -142,6 +155,8 @@ pub struct Consumer {
     fetching: BTreeSet<BrokerId>,
     api_versions: ApiVersions,
     offsets: CommittedOffsets,
+    /// If it has subscribed, not been assigned by hand.
+    membership: Option<Membership>,
     waiting: Option<Waiting>,
     listing: Listing,
     /// How many ListOffsets calls have sent.
@@ -170,6 +185,7 @@ impl Consumer {
             fetching: BTreeSet::new(),
             api_versions: ApiVersions::default(),
             offsets: CommittedOffsets::default(),
+            membership: None,
             waiting: None,
             listing: Listing::default(),
             lists: 0,
@@ -178,6 +194,19 @@ impl Consumer {
             outcomes: VecDeque::new(),
             completed: Vec::new(),
         }
+    }
+
+    /// The same beside a producer in one process: connections and correlations are its own.
+    #[must_use]
+    pub fn beside_producer(mut self) -> Self {
+        self.client = self.client.second_of_process();
+        self
+    }
+
+    /// Was the request made by a consumer that is [`Self::beside_producer`]?
+    #[must_use]
+    pub const fn is_own(correlation: Correlation) -> bool {
+        correlation.0 >= SECOND_CLIENT
     }
 
     /// The network brought an answer, or `None` for a broken connection.
@@ -227,7 +256,7 @@ impl Consumer {
             let mut completed = core::mem::take(&mut self.completed);
             self.client.poll(cx.now(), &mut completed, out);
             for one in completed.drain(..) {
-                self.complete(one, cx);
+                self.complete(one, cx, out);
             }
             self.completed = completed;
             if !self.client.has_arrivals() {
@@ -296,6 +325,7 @@ impl Consumer {
         let waits = waits.chain([self.client.next_timeout(), self.client.next_usable(now)]);
         let waits = waits.chain(self.metadata.next_update());
         let waits = waits.chain([self.offsets.retry_at(), self.listing.retry_at]);
+        let waits = waits.chain([self.next_membership_wake()]);
         let waits = waits.chain(self.waiting.as_ref().map(Waiting::deadline));
         waits.filter(|at| *at > now).min().unwrap_or(Instant::FAR)
     }
@@ -338,7 +368,7 @@ impl Consumer {
         self.assigned.iter_mut().find(|assigned| assigned.partition == partition)
     }
 
-    fn complete(&mut self, completed: Completed<InFlight>, cx: &mut Cx<'_>) {
+    fn complete(&mut self, completed: Completed<InFlight>, cx: &mut Cx<'_>, out: &mut ClientOut) {
         if !matches!(completed.answer, Answer::Response(_)) {
             self.metadata.request_update();
         }
@@ -359,6 +389,13 @@ impl Consumer {
                 self.fetched_committed(number, &answer, cx);
             }
             (InFlight::OffsetCommit(number), answer) => self.committed(number, &answer, cx),
+            (InFlight::JoinGroup, answer) => self.joined_group(answer, cx, out),
+            (InFlight::SyncGroup(sent), answer) => self.synced_group(sent, answer, cx),
+            (InFlight::Heartbeat(sent), answer) => self.heartbeat_answered(sent, &answer, cx),
+            (InFlight::LeaveGroup, _) => {}
+            (InFlight::ConsumerGroupHeartbeat(sent), answer) => {
+                self.consumer_heartbeat_answered(sent, answer, cx);
+            }
         }
     }
 

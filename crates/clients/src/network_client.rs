@@ -1,4 +1,4 @@
-//! Requests in flight, one connection per broker (`NetworkClient`, `InFlightRequests`).
+//! Requests in flight, one connection per node (`NetworkClient`, `InFlightRequests`).
 //!
 //! Invariants: answers of one connection are handed over in the order of the requests, at most one
 //! per poll (P-SND-14); a request ends exactly once, by its answer, with its connection, or by
@@ -16,8 +16,19 @@ use eosim_types::{ActorId, BrokerId, Duration, Instant};
 /// What a client's step appends to.
 pub(crate) type ClientOut = Out<Message, Observed>;
 
-/// The only connection to a broker.
-const LANE: Lane = Lane(0);
+/// The first correlation of a process's second client, beyond all that the first one uses.
+pub(crate) const SECOND_CLIENT: u32 = 1_000_000_000;
+
+/// The node that stands for the connection to `broker` as a group's coordinator, which is not the
+/// one to it as a leader (`AbstractCoordinator`: the largest id less its own).
+pub(crate) const fn coordinator_node(broker: BrokerId) -> BrokerId {
+    BrokerId(i32::MAX - broker.0)
+}
+
+/// Does `node` stand for a group's coordinator?
+const fn is_coordinator(node: BrokerId) -> bool {
+    node.0 > i32::MAX / 2
+}
 
 /// How a request ended.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -44,7 +55,8 @@ pub(crate) struct Completed<R> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct InFlightRequest<R> {
     correlation: Correlation,
-    sent_at: Instant,
+    /// When it has timed out.
+    deadline: Instant,
     request: R,
 }
 
@@ -70,6 +82,8 @@ enum Arrival {
 pub(crate) struct NetworkClient<R> {
     connections: Vec<Connection<R>>,
     next_correlation: u32,
+    /// The first of the two connections that it may have to each broker.
+    first_lane: u8,
     next_node: usize,
     arrivals: VecDeque<Arrival>,
     request_timeout: Duration,
@@ -92,10 +106,28 @@ impl<R> NetworkClient<R> {
         Self {
             connections: brokers.iter().map(connection).collect(),
             next_correlation: 0,
+            first_lane: 0,
             next_node: 0,
             arrivals: VecDeque::new(),
             request_timeout,
             reconnect_backoff,
+        }
+    }
+
+    /// The same for the second client of a process, whose connections and correlations are its own.
+    pub(crate) const fn second_of_process(mut self) -> Self {
+        self.next_correlation = SECOND_CLIENT;
+        self.first_lane = 1;
+        self
+    }
+
+    /// Where `node` is, and over which connection.
+    fn address(&self, node: BrokerId) -> (ActorId, Lane) {
+        if is_coordinator(node) {
+            let broker = BrokerId(i32::MAX - node.0);
+            (ActorId::of_broker(broker), Lane(self.first_lane + 1))
+        } else {
+            (ActorId::of_broker(node), Lane(self.first_lane))
         }
     }
 
@@ -126,9 +158,21 @@ impl<R> NetworkClient<R> {
         now: Instant,
         out: &mut ClientOut,
     ) -> Correlation {
+        self.send_until(broker, message, request, now + self.request_timeout, out)
+    }
+
+    /// The same for a request that has timed out at `deadline`.
+    pub(crate) fn send_until(
+        &mut self,
+        broker: BrokerId,
+        message: Request,
+        request: R,
+        deadline: Instant,
+        out: &mut ClientOut,
+    ) -> Correlation {
         let correlation = self.next_correlation();
         self.put_on_wire(broker, correlation, message, out);
-        let entry = InFlightRequest { correlation, sent_at: now, request };
+        let entry = InFlightRequest { correlation, deadline, request };
         let node = self.place_of(broker);
         self.connections[node].in_flight.push_back(entry);
         correlation
@@ -159,16 +203,20 @@ impl<R> NetworkClient<R> {
         out: &mut ClientOut,
     ) {
         if !self.arrivals.contains(&Arrival::Broken(broker)) {
-            out.send(ActorId::of_broker(broker), LANE, correlation, Message::Request(message));
+            let (to, lane) = self.address(broker);
+            out.send(to, lane, correlation, Message::Request(message));
         }
     }
 
     /// Closes every connection with a request on it; those requests end without a word.
     pub(crate) fn close(&mut self, out: &mut ClientOut) {
         self.arrivals.clear();
-        for connection in self.connections.iter_mut().filter(|c| !c.in_flight.is_empty()) {
-            connection.in_flight.clear();
-            out.close(ActorId::of_broker(connection.broker), LANE);
+        for node in 0..self.connections.len() {
+            let (to, lane) = self.address(self.connections[node].broker);
+            if !self.connections[node].in_flight.is_empty() {
+                self.connections[node].in_flight.clear();
+                out.close(to, lane);
+            }
         }
     }
 
@@ -202,7 +250,10 @@ impl<R> NetworkClient<R> {
     pub(crate) fn least_loaded_node(&mut self, now: Instant) -> Option<BrokerId> {
         let count = self.connections.len();
         let order = (0..count).map(|i| (self.next_node + i) % count);
-        let usable = order.filter(|&i| self.backing_off(self.connections[i].broker, now).is_none());
+        let usable = order.filter(|&i| {
+            let node = self.connections[i].broker;
+            !is_coordinator(node) && self.backing_off(node, now).is_none()
+        });
         let found = usable.min_by_key(|&i| self.connections[i].in_flight.len())?;
         self.next_node = (found + 1) % count;
         Some(self.connections[found].broker)
@@ -216,8 +267,8 @@ impl<R> NetworkClient<R> {
 
     /// When the oldest request will have timed out.
     pub(crate) fn next_timeout(&self) -> Instant {
-        let oldest = self.connections.iter().filter_map(|c| c.in_flight.front());
-        oldest.map(|r| r.sent_at + self.request_timeout).min().unwrap_or(Instant::FAR)
+        let requests = self.connections.iter().flat_map(|c| &c.in_flight);
+        requests.map(|request| request.deadline).min().unwrap_or(Instant::FAR)
     }
 
     /// The network brought something: an answer, or `None` for a broken connection.
@@ -305,10 +356,11 @@ impl<R> NetworkClient<R> {
 
     fn close_timed_out(&mut self, now: Instant, done: &mut Vec<Completed<R>>, out: &mut ClientOut) {
         for node in 0..self.connections.len() {
-            let oldest = self.connections[node].in_flight.front();
-            if oldest.is_some_and(|r| now.since(r.sent_at) >= self.request_timeout) {
-                let broker = self.connections[node].broker;
-                out.close(ActorId::of_broker(broker), LANE);
+            let connection = &self.connections[node];
+            if connection.in_flight.iter().any(|request| now >= request.deadline) {
+                let broker = connection.broker;
+                let (to, lane) = self.address(broker);
+                out.close(to, lane);
                 self.arrivals.retain(|arrival| *arrival != Arrival::Broken(broker));
                 self.end_all(node, &Answer::TimedOut, now, done);
             }

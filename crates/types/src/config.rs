@@ -1,5 +1,7 @@
 //! Configuration with Kafka's names and defaults.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::GroupId;
 use crate::message::IsolationLevel;
 use crate::time::Duration;
@@ -236,7 +238,8 @@ pub enum AutoOffsetReset {
 }
 
 /// `group.protocol`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GroupProtocol {
     /// Rebalanced by its members.
     #[default]
@@ -272,6 +275,12 @@ pub struct ConsumerConfig {
     pub group: Option<GroupId>,
     /// `group.protocol`.
     pub group_protocol: GroupProtocol,
+    /// `session.timeout.ms`, of classic members.
+    pub session_timeout: Duration,
+    /// `heartbeat.interval.ms`, of classic members.
+    pub heartbeat_interval: Duration,
+    /// `max.poll.interval.ms`.
+    pub max_poll_interval: Duration,
 }
 
 impl Default for ConsumerConfig {
@@ -289,6 +298,9 @@ impl Default for ConsumerConfig {
             auto_offset_reset: AutoOffsetReset::Latest,
             group: None,
             group_protocol: GroupProtocol::Classic,
+            session_timeout: Duration::from_millis(45_000),
+            heartbeat_interval: Duration::from_millis(3_000),
+            max_poll_interval: Duration::from_millis(300_000),
         }
     }
 }

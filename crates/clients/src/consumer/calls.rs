@@ -37,7 +37,7 @@ pub enum ConsumerCall {
         /// How long it waits.
         timeout: Duration,
     },
-    /// `commitSync(offsets, timeout)` of a consumer that is no member.
+    /// `commitSync(offsets, timeout)`.
     CommitSync {
         /// What is committed.
         offsets: Vec<CommittableOffset>,
@@ -77,6 +77,10 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
+    pub(super) const fn is_poll(&self) -> bool {
+        matches!(self.call, ConsumerCall::Poll { .. })
+    }
+
     pub(super) const fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -98,6 +102,9 @@ impl Consumer {
             | ConsumerCall::CommitSync { timeout, .. } => *timeout,
             _ => self.config.default_api_timeout,
         };
+        if let (ConsumerCall::Poll { .. }, Some(membership)) = (&call, &mut self.membership) {
+            membership.last_poll = now;
+        }
         self.listing = Listing::default();
         self.offsets.begin_call();
         self.waiting = Some(Waiting { call, deadline: now + timeout });
@@ -107,6 +114,10 @@ impl Consumer {
     /// it is over.
     pub fn turn(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> Progress {
         self.take_arrivals(cx, out);
+        self.keep_membership(cx, out);
+        if self.callback().is_some() {
+            return None;
+        }
         let Waiting { call, deadline } = self.waiting.take()?;
         let is_last = cx.now() >= deadline;
         let progress = match self.refusal(&call) {
@@ -116,7 +127,7 @@ impl Consumer {
         if progress.is_some() {
             return progress;
         }
-        if is_last {
+        if is_last && self.callback().is_none() {
             return Some(match call {
                 ConsumerCall::Poll { .. } => Ok(Returned::Polled(Vec::new())),
                 _ => Err(Exception::timeout()),
@@ -129,7 +140,7 @@ impl Consumer {
     /// What `call` throws in this state whatever the brokers say.
     fn refusal(&self, call: &ConsumerCall) -> Option<Exception> {
         match call {
-            ConsumerCall::Poll { .. } if self.assigned.is_empty() => {
+            ConsumerCall::Poll { .. } if self.assigned.is_empty() && self.membership.is_none() => {
                 Some(Exception::illegal_state())
             }
             ConsumerCall::Position { partition } => self.check_assigned(*partition).err(),
@@ -173,6 +184,12 @@ impl Consumer {
     /// `updateFetchPositions`, `pollForFetches`: what is fetched next goes out before anything is
     /// returned. While committed offsets are awaited nothing is fetched, unless the time is over.
     fn poll_once(&mut self, is_last: bool, cx: &mut Cx<'_>, out: &mut ClientOut) -> Progress {
+        if let Err(thrown) = self.poll_membership(cx, out) {
+            return Some(Err(thrown));
+        }
+        if self.callback().is_some() {
+            return None;
+        }
         match self.update_fetch_positions(cx, out) {
             Err(thrown) => return Some(Err(thrown)),
             Ok(false) if !is_last => return None,
@@ -273,10 +290,27 @@ impl Consumer {
     ///
     /// `IllegalStateException` if the partition is not assigned.
     pub fn seek_to_end(&mut self, partition: TopicPartition) -> Result<(), Exception> {
+        self.seek_to(partition, ListOffsetsTimestamp::Latest)
+    }
+
+    /// `seekToBeginning()`, likewise.
+    ///
+    /// # Errors
+    ///
+    /// `IllegalStateException` if the partition is not assigned.
+    pub fn seek_to_beginning(&mut self, partition: TopicPartition) -> Result<(), Exception> {
+        self.seek_to(partition, ListOffsetsTimestamp::Earliest)
+    }
+
+    fn seek_to(
+        &mut self,
+        partition: TopicPartition,
+        to: ListOffsetsTimestamp,
+    ) -> Result<(), Exception> {
         self.check_assigned(partition)?;
         self.completed_fetches.retain(|fetch| fetch.partition() != partition);
         if let Some(assigned) = self.assigned_mut(partition) {
-            assigned.await_reset(ListOffsetsTimestamp::Latest);
+            assigned.await_reset(to);
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Committed offsets of a consumer that is no member of its group (`ConsumerCoordinator`,
-//! `CommitRequestManager`; K-COM).
+//! Committed offsets of the consumer's group (`ConsumerCoordinator`, `CommitRequestManager`;
+//! K-COM).
 //!
 //! Invariants: one question for committed offsets and one commit count at a time; an exception is
 //! thrown once.
@@ -10,14 +10,14 @@ use alloc::vec::Vec;
 use eosim_actor::Cx;
 use eosim_types::config::GroupProtocol;
 use eosim_types::message::{
-    ApiKey, CommittableOffset, CoordinatorKey, FindCoordinatorRequest, GroupMember,
-    OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, Response,
+    ApiKey, CommittableOffset, CoordinatorKey, FindCoordinatorRequest, OffsetCommitRequest,
+    OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, Response,
 };
 use eosim_types::{BrokerId, ErrorCode, Instant, TopicPartition, rule};
 
-use super::{Consumer, InFlight};
+use super::{Consumer, ConsumerOutcome, InFlight};
 use crate::exception::{Exception, ExceptionClass};
-use crate::network_client::{Answer, ClientOut};
+use crate::network_client::{Answer, ClientOut, coordinator_node};
 
 /// Where a `commitSync()` stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -91,6 +91,21 @@ impl CommittedOffsets {
         core::mem::take(&mut self.commit)
     }
 
+    /// The coordinator, as far as it is known.
+    pub(super) const fn coordinator(&self) -> Option<BrokerId> {
+        self.coordinator
+    }
+
+    /// `markCoordinatorUnknown`.
+    pub(super) const fn forget_coordinator(&mut self) {
+        self.coordinator = None;
+    }
+
+    /// The group gave or took partitions: what was asked before may be old when it is needed.
+    pub(super) fn assignment_changed(&mut self) {
+        self.asked = None;
+    }
+
     /// When something is tried again.
     pub(super) const fn retry_at(&self) -> Instant {
         self.retry_at
@@ -104,7 +119,7 @@ impl CommittedOffsets {
 
 impl Consumer {
     /// The coordinator, or `None` after arranging for a look-up; throws what the last one led to.
-    fn group_coordinator(
+    pub(super) fn group_coordinator(
         &mut self,
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
@@ -172,7 +187,7 @@ impl Consumer {
         let request = OffsetCommitRequest {
             version: self.group_version(ApiKey::OffsetCommit),
             group: self.config.group.expect("it has a coordinator"),
-            member: GroupMember::NONE,
+            member: self.group_metadata(),
             offsets: offsets.to_vec(),
         };
         let number = self.offsets.next_number();
@@ -196,7 +211,7 @@ impl Consumer {
             return self.retry_offsets_later(cx);
         };
         match response.node.filter(|_| response.error.is_none()) {
-            Some(node) => self.offsets.coordinator = Some(node),
+            Some(node) => self.offsets.coordinator = Some(coordinator_node(node)),
             None if response.error.is_retriable() => self.retry_offsets_later(cx),
             None => self.offsets.coordinator_error = Some(Exception::of(response.error)),
         }
@@ -329,6 +344,7 @@ impl Consumer {
                 Some(offset) => {
                     rule!(cx.env, "K-COM-3");
                     assigned.set_position(offset);
+                    self.outcomes.push_back(ConsumerOutcome::PositionSet { partition, offset });
                 }
                 None => assigned.has_no_committed = true,
             }

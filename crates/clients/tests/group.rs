@@ -1,0 +1,356 @@
+//! A consumer as a member of a group: what it asks of the coordinator, and what its application
+//! hears, in both protocols.
+
+mod harness;
+
+use std::collections::VecDeque;
+
+use eosim_actor::{Correlation, Cx, Effect, Out, Quiet};
+use eosim_clients::consumer::{Consumer, ConsumerCall, RebalanceCallback};
+use eosim_types::assignor::Assignor;
+use eosim_types::config::{ConsumerConfig, GroupProtocol};
+use eosim_types::message::{
+    ConsumerGroupHeartbeatResponse, FindCoordinatorResponse, HeartbeatResponse, JoinGroupResponse,
+    JoinGroupResponseMember, Message, MetadataResponse, OffsetFetchRequest, OffsetFetchResponse,
+    OffsetFetchResult, Request, Response, SyncGroupResponse,
+};
+use eosim_types::observation::Observed;
+use eosim_types::version::{KafkaVersion, TransactionVersion};
+use eosim_types::{
+    ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode, GroupId, Instant, LeaderEpoch, Marks,
+    TopicPartition,
+};
+use harness::{image, t};
+
+/// A member that polls for ever, and its network.
+struct Member {
+    consumer: Consumer,
+    now: Instant,
+    marks: Marks,
+    /// Requests about the group that wait for an answer.
+    asked: VecDeque<(Correlation, Request)>,
+    /// A look-up of the coordinator that is answered next time.
+    finding: Option<Correlation>,
+    polls: bool,
+}
+
+impl Member {
+    fn new(group_protocol: GroupProtocol) -> Self {
+        let config = ConsumerConfig {
+            group: Some(GroupId(1)),
+            group_protocol,
+            max_poll_interval: Duration::from_millis(10_000),
+            ..ConsumerConfig::default()
+        };
+        let mut consumer = Consumer::new(&config, &[], &[BrokerId(1)]);
+        consumer.subscribe(&[t(0).topic], 70, Instant::START);
+        let (now, marks) = (Instant::START, Marks::new());
+        let (asked, finding) = (VecDeque::new(), None);
+        let mut member = Self { consumer, now, marks, asked, finding, polls: true };
+        member.run();
+        member.run();
+        member
+    }
+
+    /// Goes on until the member waits; what is not about the group is answered on the way.
+    fn run(&mut self) {
+        if let Some(correlation) = self.finding.take() {
+            let (error, node) = (ErrorCode::None, Some(BrokerId(1)));
+            self.answer_to(correlation, FindCoordinatorResponse { error, node });
+        }
+        loop {
+            if self.polls && self.consumer.callback().is_none() {
+                self.poll();
+            }
+            let mut out: Out<Message, Observed> = Out::new();
+            let env = Env {
+                now: self.now,
+                clock_skew_ms: 0,
+                kafka: KafkaVersion::default(),
+                defects: DefectSet::NONE,
+                marks: &mut self.marks,
+            };
+            let mut cx = Cx { id: ActorId(9), env, choices: &mut Quiet };
+            if self.consumer.turn(&mut cx, &mut out).is_some() {
+                self.polls = true;
+            }
+            let mut quiet = true;
+            for effect in out.drain() {
+                let Effect::Send { correlation, message: Message::Request(request), .. } = effect
+                else {
+                    continue;
+                };
+                quiet = false;
+                match request {
+                    Request::Metadata(_) => {
+                        let image = image(1, 2, TransactionVersion::Tv2);
+                        self.answer_to(correlation, MetadataResponse { image });
+                    }
+                    Request::FindCoordinator(_) => self.finding = Some(correlation),
+                    Request::OffsetFetch(request) => {
+                        self.answer_to(correlation, committed(&request));
+                    }
+                    Request::Fetch(_) => {}
+                    request => self.asked.push_back((correlation, request)),
+                }
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    fn poll(&mut self) {
+        self.polls = false;
+        let timeout = Duration::from_millis(1_000_000_000);
+        self.consumer.call(ConsumerCall::Poll { timeout }, self.now);
+    }
+
+    fn answer_to(&mut self, correlation: Correlation, response: impl Into<Response>) {
+        self.consumer.arrived(correlation, Some(response.into()));
+    }
+
+    /// The oldest request about the group.
+    fn next(&mut self) -> Request {
+        self.asked.front().expect("a request").1.clone()
+    }
+
+    fn answer(&mut self, response: impl Into<Response>) {
+        let (correlation, _) = self.asked.pop_front().expect("a request");
+        self.answer_to(correlation, response);
+        self.run();
+    }
+
+    /// The connection of the oldest request breaks.
+    fn disconnect(&mut self) {
+        let (correlation, _) = self.asked.pop_front().expect("a request");
+        self.consumer.arrived(correlation, None);
+        self.run();
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.now += Duration::from_millis(ms);
+        self.run();
+        self.run();
+    }
+
+    fn return_from(&mut self, expected: &RebalanceCallback) {
+        assert_eq!(self.consumer.callback(), Some(expected));
+        self.consumer.callback_returned(self.now);
+        self.run();
+    }
+
+    fn generation(&self) -> (i32, Option<u32>) {
+        let metadata = self.consumer.group_metadata();
+        (metadata.generation_or_epoch, metadata.member)
+    }
+
+    /// Joins a classic group as its leader, alone, and gets both partitions.
+    fn join_classic(&mut self, member: u32, generation: i32) {
+        let Request::JoinGroup(join) = self.next() else { panic!("{:?}", self.asked) };
+        if join.member.is_none() {
+            self.answer(refused(ErrorCode::MemberIdRequired, Some(member)));
+        }
+        let Request::JoinGroup(join) = self.next() else { panic!("{:?}", self.asked) };
+        assert_eq!(join.member, Some(member));
+        self.answer(JoinGroupResponse {
+            error: ErrorCode::None,
+            generation,
+            protocol: Some(Assignor::Range),
+            leader: Some(member),
+            member: Some(member),
+            members: vec![JoinGroupResponseMember {
+                member,
+                instance: None,
+                subscription: vec![t(0).topic],
+            }],
+        });
+        let Request::SyncGroup(sync) = self.next() else { panic!("{:?}", self.asked) };
+        assert_eq!(sync.assignments, [(member, both())], "the leader shares out");
+        self.answer(SyncGroupResponse { error: ErrorCode::None, assignment: both() });
+        self.return_from(&RebalanceCallback::Assigned(both()));
+    }
+
+    /// The error that the oldest heartbeat is answered with.
+    fn heartbeat(&mut self, error: ErrorCode) {
+        assert!(matches!(self.next(), Request::Heartbeat(_)), "{:?}", self.asked);
+        self.answer(HeartbeatResponse { error });
+    }
+
+    /// The oldest KIP-848 heartbeat: its epoch, whether it says everything, what it owns.
+    fn beat(&mut self) -> (i32, bool, Option<Vec<TopicPartition>>) {
+        let Request::ConsumerGroupHeartbeat(beat) = self.next() else { panic!("{:?}", self.asked) };
+        (beat.member_epoch, beat.subscribed_topics.is_some(), beat.topic_partitions)
+    }
+
+    fn beat_answered(&mut self, member_epoch: i32, assignment: Option<&[TopicPartition]>) {
+        self.answer(ConsumerGroupHeartbeatResponse {
+            error: ErrorCode::None,
+            member_epoch,
+            heartbeat_interval: Duration::from_millis(5_000),
+            assignment: assignment.map(<[_]>::to_vec),
+        });
+    }
+
+    fn beat_refused(&mut self, error: ErrorCode) {
+        self.answer(ConsumerGroupHeartbeatResponse {
+            error,
+            member_epoch: 0,
+            heartbeat_interval: Duration::from_millis(5_000),
+            assignment: None,
+        });
+    }
+}
+
+/// Everything is committed up to 5.
+fn committed(request: &OffsetFetchRequest) -> OffsetFetchResponse {
+    let (error, offset, leader_epoch) = (ErrorCode::None, 5, LeaderEpoch::NONE);
+    let asked = request.partitions.iter().flatten();
+    let each = asked.map(|tp| (*tp, OffsetFetchResult { error, offset, leader_epoch }));
+    OffsetFetchResponse { error, partitions: each.collect() }
+}
+
+fn both() -> Vec<TopicPartition> {
+    vec![t(0), t(1)]
+}
+
+fn refused(error: ErrorCode, member: Option<u32>) -> JoinGroupResponse {
+    let (generation, protocol, leader, members) = (-1, None, None, Vec::new());
+    JoinGroupResponse { error, generation, protocol, leader, member, members }
+}
+
+#[test]
+fn a_classic_member_knows_its_generation_when_it_has_its_partitions_k_ctp_1() {
+    let mut member = Member::new(GroupProtocol::Classic);
+    assert_eq!(member.generation(), (-1, None));
+    member.join_classic(7, 1);
+    assert_eq!(member.generation(), (1, Some(7)));
+    assert_eq!(member.consumer.assignment(), both());
+}
+
+#[test]
+fn a_classic_rebalance_takes_everything_before_the_member_joins_again() {
+    let mut member = Member::new(GroupProtocol::Classic);
+    member.join_classic(7, 1);
+    member.pass(3_000);
+    member.heartbeat(ErrorCode::RebalanceInProgress);
+    assert!(member.asked.is_empty(), "the callback comes first");
+    assert_eq!(member.consumer.assignment(), both());
+    member.return_from(&RebalanceCallback::Revoked(both()));
+    assert_eq!(member.consumer.assignment(), []);
+    assert_eq!(member.generation(), (1, Some(7)), "until the next generation is complete");
+    member.join_classic(7, 2);
+    assert_eq!(member.generation(), (2, Some(7)));
+}
+
+#[test]
+fn a_classic_member_that_was_put_out_has_lost_its_partitions() {
+    let errors = [(ErrorCode::UnknownMemberId, None), (ErrorCode::IllegalGeneration, Some(7))];
+    for (error, id) in errors {
+        let mut member = Member::new(GroupProtocol::Classic);
+        member.join_classic(7, 1);
+        member.pass(3_000);
+        member.heartbeat(error);
+        member.return_from(&RebalanceCallback::Lost(both()));
+        let Request::JoinGroup(join) = member.next() else { panic!("{:?}", member.asked) };
+        assert_eq!(join.member, id, "{error}");
+    }
+}
+
+#[test]
+fn a_classic_member_that_polls_too_late_leaves() {
+    let mut member = Member::new(GroupProtocol::Classic);
+    member.join_classic(7, 1);
+    member.pass(3_000);
+    member.heartbeat(ErrorCode::RebalanceInProgress);
+    // The application stays in the callback; heartbeats go on meanwhile.
+    member.pass(3_000);
+    member.heartbeat(ErrorCode::RebalanceInProgress);
+    member.pass(10_000);
+    let Request::LeaveGroup(leave) = member.next() else { panic!("{:?}", member.asked) };
+    assert_eq!(leave.members, [(Some(7), None)]);
+}
+
+#[test]
+fn a_classic_member_asks_again_when_its_join_is_refused_or_lost() {
+    use ErrorCode as E;
+    for (error, id, waits) in [
+        (E::UnknownMemberId, None, false),
+        (E::RebalanceInProgress, Some(7), false),
+        (E::CoordinatorLoadInProgress, Some(7), true),
+        (E::NotCoordinator, Some(7), true),
+    ] {
+        let mut member = Member::new(GroupProtocol::Classic);
+        member.answer(refused(E::MemberIdRequired, Some(7)));
+        member.answer(refused(error, None));
+        assert_eq!(member.asked.is_empty(), waits, "{error}");
+        member.pass(100);
+        let Request::JoinGroup(join) = member.next() else { panic!("{:?}", member.asked) };
+        assert_eq!(join.member, id, "{error}");
+    }
+    let mut member = Member::new(GroupProtocol::Classic);
+    member.disconnect();
+    member.pass(100);
+    assert!(matches!(member.next(), Request::JoinGroup(_)));
+}
+
+#[test]
+fn a_kip_848_member_gives_up_before_it_acknowledges() {
+    let mut member = Member::new(GroupProtocol::Consumer);
+    assert_eq!(member.beat(), (0, true, Some(vec![])));
+    member.beat_answered(1, Some(&both()));
+    member.return_from(&RebalanceCallback::Assigned(both()));
+    assert_eq!(member.beat(), (1, false, Some(both())), "the acknowledgement");
+    member.beat_answered(1, None);
+    assert!(member.asked.is_empty());
+    member.pass(5_000);
+    assert_eq!(member.beat(), (1, false, None), "nothing is new");
+    member.beat_answered(1, Some(&[t(0)]));
+    assert!(member.asked.is_empty(), "the callback comes first");
+    member.return_from(&RebalanceCallback::Revoked(vec![t(1)]));
+    assert_eq!(member.consumer.assignment(), [t(0)]);
+    assert_eq!(member.beat(), (1, false, Some(vec![t(0)])));
+    assert_eq!(member.generation(), (1, Some(70)));
+    member.beat_answered(2, None);
+    assert_eq!(member.generation(), (2, Some(70)), "without a poll");
+}
+
+#[test]
+fn a_kip_848_member_that_was_fenced_joins_again_when_it_has_let_go() {
+    for error in [ErrorCode::FencedMemberEpoch, ErrorCode::UnknownMemberId] {
+        let mut member = Member::new(GroupProtocol::Consumer);
+        member.beat_answered(1, Some(&both()));
+        member.return_from(&RebalanceCallback::Assigned(both()));
+        member.beat_refused(error);
+        member.pass(10_000);
+        assert!(member.asked.is_empty(), "no heartbeats while it is out");
+        assert_eq!(member.generation(), (1, Some(70)), "{error}");
+        member.return_from(&RebalanceCallback::Lost(both()));
+        assert_eq!(member.beat(), (0, true, Some(vec![])));
+    }
+}
+
+#[test]
+fn a_kip_848_member_says_everything_after_a_lost_answer() {
+    let mut member = Member::new(GroupProtocol::Consumer);
+    member.beat_answered(1, Some(&both()));
+    member.return_from(&RebalanceCallback::Assigned(both()));
+    member.disconnect();
+    member.pass(100);
+    assert_eq!(member.beat(), (1, true, Some(both())));
+}
+
+#[test]
+fn a_kip_848_member_that_polls_too_late_leaves_and_comes_back() {
+    let mut member = Member::new(GroupProtocol::Consumer);
+    member.beat_answered(1, Some(&both()));
+    // The application stays in the callback; heartbeats go on meanwhile.
+    member.pass(5_000);
+    member.beat_answered(1, None);
+    member.pass(5_000);
+    assert_eq!(member.beat(), (-1, false, None));
+    member.asked.clear();
+    member.return_from(&RebalanceCallback::Assigned(both()));
+    member.return_from(&RebalanceCallback::Lost(both()));
+    assert_eq!(member.beat(), (0, true, Some(vec![])));
+}
