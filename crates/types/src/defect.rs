@@ -114,6 +114,8 @@ defects! {
         "One request in flight: a late success leaves its partition muted for good (P-REQ-11).";
     UpstreamProducerWrapRetryReorders = "upstream.producer.wrap_retry_reorders", Upstream, [],
         "A retry across the sequence wrap is resent in the wrong order (P-ACC-7).";
+    UpstreamGroupAssignmentToldOnce = "upstream.group.assignment_told_once", Upstream, [],
+        "A KIP-848 member whose new assignment went with a lost answer may never hear of it (KIP-848).";
 }
 
 const WORDS: usize = Defect::ALL.len().div_ceil(64);

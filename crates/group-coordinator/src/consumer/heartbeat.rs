@@ -33,7 +33,9 @@ pub(crate) fn validate(request: &ConsumerGroupHeartbeatRequest) -> Result<(), Er
 
 impl Transition {
     /// Takes the member in, makes a new target if need be, moves the member towards it. What the
-    /// member may own is returned if it must be told.
+    /// member may own is returned if it must be told. Kafka tells it with the heartbeat that
+    /// changes it; `repeats` tells it every time, as that heartbeat may be one that the member gave
+    /// up long ago.
     ///
     /// # Errors
     ///
@@ -42,6 +44,7 @@ impl Transition {
         &mut self,
         metadata: &MetadataImage,
         request: &ConsumerGroupHeartbeatRequest,
+        repeats: bool,
     ) -> Result<Option<Vec<TopicPartition>>, ErrorCode> {
         let member_id = request.member;
         self.subscribe_member(request)?;
@@ -59,7 +62,8 @@ impl Transition {
             self.set_current(member_id, Some(current));
         }
         let assigned = self.group.members[&member_id].assigned();
-        let must_be_told = request.member_epoch == ConsumerGroupHeartbeatRequest::JOIN_EPOCH
+        let must_be_told = repeats
+            || request.member_epoch == ConsumerGroupHeartbeatRequest::JOIN_EPOCH
             || is_full_request(request)
             || before.as_ref() != Some(&assigned);
         Ok(must_be_told.then_some(assigned))

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use eosim_types::group_log::{GroupLogRecord, MemberState};
 use eosim_types::message::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse};
 use eosim_types::record::Payload;
-use eosim_types::{ErrorCode, GroupId, TopicPartition};
+use eosim_types::{Defect, ErrorCode, GroupId, TopicPartition};
 
 use super::{GroupCoordinator, group_batch};
 use crate::action::{Cx, PreparedWrite, ReplyTo};
@@ -85,7 +85,8 @@ impl GroupCoordinator {
             transition.leave(cx.metadata, request)?;
             None
         } else {
-            transition.heartbeat(cx.metadata, request)?
+            let repeats = !cx.env.on(Defect::UpstreamGroupAssignmentToldOnce);
+            transition.heartbeat(cx.metadata, request, repeats)?
         };
         if shard.classic.contains_key(&request.group) {
             shard.forget(request.group);

@@ -38,6 +38,8 @@ pub(super) struct Bench {
     pub(super) now: Instant,
     pub(super) metadata: MetadataImage,
     pub(super) config: BrokerConfig,
+    /// As released, like the recordings.
+    pub(super) defects: DefectSet,
     /// The high watermark does not move by itself.
     pub(super) held: bool,
     /// Appends are refused.
@@ -76,6 +78,7 @@ impl Bench {
                 ..MetadataImage::default()
             },
             config: BrokerConfig::default(),
+            defects: DefectSet::as_released(),
             held: false,
             broken: None,
             high_watermark: 0,
@@ -97,7 +100,7 @@ impl Bench {
                 now: self.now,
                 clock_skew_ms: 0,
                 kafka: KafkaVersion::V4_4,
-                defects: DefectSet::NONE,
+                defects: self.defects,
                 marks: &mut self.marks,
             },
             metadata: &self.metadata,

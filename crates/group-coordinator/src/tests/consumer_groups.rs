@@ -1,5 +1,6 @@
 //! KIP-848 groups: epochs, reconciliation, fencing, failover.
 
+use eosim_types::DefectSet;
 use eosim_types::ErrorCode as E;
 use eosim_types::message::ConsumerGroupHeartbeatRequest as Beat;
 
@@ -32,6 +33,22 @@ fn a_lost_answer_may_be_asked_for_again() {
     assert_eq!(bench.beats(beat(1, 1, &[t(0)])), Ok((2, owns(&[0]))), "gives up in one step");
     assert_eq!(bench.beats(beat(1, 1, &[t(0)])), Ok((2, None)), "previous epoch, owns no more");
     assert_eq!(bench.beats(beat(1, 1, &[t(0), t(1)])), Err(E::FencedMemberEpoch));
+}
+
+/// A heartbeat that its member gave up is handled after the one that the member sent instead, and
+/// takes the new assignment with it (`upstream.group.assignment_told_once`).
+#[test]
+fn an_assignment_that_went_with_a_late_heartbeat_is_told_again() {
+    for (defects, told) in [(DefectSet::as_released(), None), (DefectSet::NONE, owns(&[1]))] {
+        let mut bench = Bench::new();
+        bench.defects = defects;
+        bench.beats(beat(1, 0, &[])).unwrap();
+        bench.beats(beat(2, 0, &[])).unwrap();
+        bench.beats(beat(1, 1, &[t(0)])).unwrap();
+        let late = bench.beats(beat(2, 2, &[]));
+        assert_eq!(late, Ok((2, owns(&[1]))), "nobody hears this");
+        assert_eq!(bench.beats(beat(2, 2, &[])), Ok((2, told)));
+    }
 }
 
 #[test]
