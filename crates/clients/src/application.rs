@@ -1,4 +1,4 @@
-//! Applications: the actors that own a producer or a consumer (workload, P-APP).
+//! Applications: the actors that own a producer, a consumer or both (workload, P-APP).
 
 mod admin_application;
 mod admin_call;
@@ -6,10 +6,14 @@ mod alarm;
 mod consumer_application;
 mod plan;
 mod producer_application;
+mod producer_session;
 mod producer_steps;
 mod transactions_command;
+mod transformer_application;
+mod transformer_steps;
 mod two_phase;
 
 pub use admin_application::AdminApplication;
 pub use consumer_application::ConsumerApplication;
 pub use producer_application::ProducerApplication;
+pub use transformer_application::TransformerApplication;

@@ -7,7 +7,9 @@ use eosim_types::message::Message;
 use eosim_types::observation::Observed;
 use eosim_types::{ActorId, BrokerId};
 
-use crate::application::{AdminApplication, ConsumerApplication, ProducerApplication};
+use crate::application::{
+    AdminApplication, ConsumerApplication, ProducerApplication, TransformerApplication,
+};
 use crate::spec::ClientSpec;
 
 /// Any client.
@@ -18,6 +20,8 @@ pub enum Client {
     Producer(ProducerApplication),
     /// One that reads.
     Consumer(ConsumerApplication),
+    /// One that reads, transforms and writes.
+    Transformer(TransformerApplication),
     /// An operator.
     Admin(AdminApplication),
 }
@@ -33,6 +37,9 @@ impl Client {
             ClientSpec::Consumer(spec) => {
                 Self::Consumer(ConsumerApplication::new(id, spec, brokers))
             }
+            ClientSpec::Transformer(spec) => {
+                Self::Transformer(TransformerApplication::new(id, spec, brokers))
+            }
             ClientSpec::Admin(spec) => Self::Admin(AdminApplication::new(spec, brokers)),
         }
     }
@@ -42,16 +49,17 @@ impl Client {
         match self {
             Self::Producer(application) => application.reset(),
             Self::Consumer(application) => application.reset(),
+            Self::Transformer(application) => application.reset(),
             Self::Admin(application) => application.reset(),
         }
     }
 
-    /// Has it done all that its workload asks? A consumer has always.
+    /// Has it done all that its workload asks? One that reads for ever has always.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         match self {
             Self::Producer(application) => application.is_finished(),
-            Self::Consumer(_) => true,
+            Self::Consumer(_) | Self::Transformer(_) => true,
             Self::Admin(application) => application.is_finished(),
         }
     }
@@ -62,6 +70,7 @@ impl Client {
         match self {
             Self::Producer(application) => application.waits_for(),
             Self::Consumer(application) => application.waits_for(),
+            Self::Transformer(application) => application.waits_for(),
             Self::Admin(application) => application.waits_for(),
         }
     }
@@ -75,6 +84,7 @@ impl Actor for Client {
         match self {
             Self::Producer(application) => application.step(cx, event, out),
             Self::Consumer(application) => application.step(cx, event, out),
+            Self::Transformer(application) => application.step(cx, event, out),
             Self::Admin(application) => application.step(cx, event, out),
         }
     }
@@ -83,6 +93,7 @@ impl Actor for Client {
         match self {
             Self::Producer(application) => application.crash(kind),
             Self::Consumer(application) => application.crash(kind),
+            Self::Transformer(application) => application.crash(kind),
             Self::Admin(application) => application.crash(kind),
         }
     }

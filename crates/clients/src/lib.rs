@@ -20,10 +20,13 @@ pub mod producer;
 mod spec;
 
 pub use api_versions::ApiVersions;
-pub use application::{AdminApplication, ConsumerApplication, ProducerApplication};
+pub use application::{
+    AdminApplication, ConsumerApplication, ProducerApplication, TransformerApplication,
+};
 pub use client::Client;
 pub use exception::{Exception, ExceptionClass};
 pub use spec::{
-    AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, ConsumerSpec, MarkedProducer,
-    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span, TwoPhaseWorkload,
+    AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, ConsumerSpec, MarkedProducer, Mistake,
+    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span, TransformerSpec,
+    TwoPhaseWorkload,
 };

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::producer::PreparedTransaction;
 use eosim_types::config::{ConsumerConfig, ProducerConfig};
 use eosim_types::{
-    BrokerId, CoordinatorEpoch, Duration, Instant, ProducerEpoch, ProducerId, Sequence,
+    BrokerId, CoordinatorEpoch, Duration, Instant, ProducerEpoch, ProducerId, Sequence, Topic,
     TopicPartition, TransactionalId, Value,
 };
 
@@ -16,6 +16,8 @@ pub enum ClientSpec {
     Producer(ProducerSpec),
     /// An application that reads.
     Consumer(ConsumerSpec),
+    /// An application that reads, transforms and writes.
+    Transformer(TransformerSpec),
     /// An operator.
     Admin(AdminSpec),
 }
@@ -156,6 +158,58 @@ pub struct ConsumerSpec {
     pub end_offsets_at: Vec<Instant>,
 }
 
+/// Consume–transform–produce (K-CTP): a member of a group that reads a topic and makes, of each
+/// record, records of another topic, in transactions that hold the group's offsets as well.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TransformerSpec {
+    /// The consumer's settings; it has a group.
+    pub consumer: ConsumerConfig,
+    /// The producer's settings.
+    pub producer: ProducerConfig,
+    /// `transactional.id`, of this process alone (K-CTP-2).
+    pub transactional_id: TransactionalId,
+    /// What is read.
+    pub input: Topic,
+    /// Where the results go: each to the partition of its input's number.
+    pub output: Topic,
+    /// When it is started.
+    pub start_at: Instant,
+    /// How many polls make a transaction.
+    pub polls: Span<u32>,
+    /// Results of one record.
+    pub results: Span<u32>,
+    /// Pause before each record is transformed.
+    pub record_pause: Span<Duration>,
+    /// Out of 1000 transactions, how many the application aborts by its own will.
+    pub abort_per_mille: u32,
+    /// Out of 1000 transactions, after how many it leaves the group for a while.
+    pub leave_per_mille: u32,
+    /// Size of each value, bytes.
+    pub value_bytes: u32,
+    /// How long it stays away after it left, or after a fatal error.
+    pub restart_pause: Duration,
+    /// It stays closed once its producer is fenced: another process has its transactional id.
+    pub gives_up_when_fenced: bool,
+    /// What it does wrong.
+    pub mistake: Option<Mistake>,
+}
+
+/// What applications on top of a correct client do wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mistake {
+    /// The offsets are committed by the consumer after the transaction, not in it.
+    OffsetsOutsideTransaction,
+    /// After an abort it reads on where it stood (K-CTP-5).
+    NoRewind,
+    /// A commit that timed out is taken for a failure: its input is transformed again (P-APP).
+    TimeoutIsFailure,
+    /// It works on through a rebalance and takes the group's metadata when it sends the offsets
+    /// (K-CTP-3).
+    GroupMetadataLate,
+    /// It names the group alone, not its own membership (K-CTP-1).
+    GroupMetadataMissing,
+}
+
 impl ClientSpec {
     /// When the client is started.
     #[must_use]
@@ -163,6 +217,7 @@ impl ClientSpec {
         match self {
             Self::Producer(spec) => spec.start_at,
             Self::Consumer(spec) => spec.start_at,
+            Self::Transformer(spec) => spec.start_at,
             Self::Admin(_) => Instant::START,
         }
     }

@@ -16,6 +16,7 @@ mod cluster;
 mod fault;
 mod names;
 mod operator;
+mod transformer;
 
 pub use aimed::{Action, Aimed, CrashAction, CrashKind, Moment, Party, PauseAction, When};
 pub use client::{
@@ -33,6 +34,7 @@ pub use operator::{
     AbortHanging, AbortTransaction, DeleteRecords, ElectLeader, MarkedProducer, OperatorStep,
     Reassign,
 };
+pub use transformer::{Mistake, Transformer, TransformerInstance};
 
 /// A scenario: topology, configuration, workload, faults, limits, expectation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -88,6 +90,10 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     pub consumers: Vec<Consumer>,
+    /// Members of groups that consume, transform and produce.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    pub transformers: Vec<Transformer>,
     /// What an operator does by hand meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
@@ -140,15 +146,18 @@ impl Plan {
     }
 
     /// The names of all actors, in the order of their numbers: the controller, the brokers from 1
-    /// on, the producers, the consumers, the operator if there is one.
+    /// on, the producers, the consumers, the transformers, the operator if there is one.
     #[must_use]
     pub fn actors(&self) -> Vec<String> {
         let brokers = (1..=self.cluster.brokers).map(|broker| format!("broker-{broker}"));
         let producers = self.producers.iter().flat_map(Producer::instances).map(|p| p.name);
         let consumers = self.consumers.iter().map(|consumer| consumer.name.clone());
+        let transformers =
+            self.transformers.iter().flat_map(Transformer::instances).map(|member| member.name);
         let controller = std::iter::once("controller".to_string());
         let operator = (!self.operator.is_empty()).then(|| "operator".to_string());
-        controller.chain(brokers).chain(producers).chain(consumers).chain(operator).collect()
+        let clients = producers.chain(consumers).chain(transformers);
+        controller.chain(brokers).chain(clients).chain(operator).collect()
     }
 
     /// The plan as it is printed and stored: JSON, two spaces, a line feed at the end.

@@ -105,6 +105,11 @@ settings! {
         "transaction.remove.expired.transaction.cleanup.interval.ms"
             remove_expired_transactional_ids_interval: Ms as "Millis",
         "offsets.commit.timeout.ms" offsets_commit_timeout: Ms as "Millis",
+        "group.initial.rebalance.delay.ms" group_initial_rebalance_delay: Ms as "Millis",
+        "group.min.session.timeout.ms" group_min_session_timeout: Ms as "Millis",
+        "group.max.session.timeout.ms" group_max_session_timeout: Ms as "Millis",
+        "group.consumer.session.timeout.ms" group_consumer_session_timeout: Ms as "Millis",
+        "group.consumer.heartbeat.interval.ms" group_consumer_heartbeat_interval: Ms as "Millis",
         "broker.heartbeat.interval.ms" broker_heartbeat_interval: Ms as "Millis",
         "broker.session.timeout.ms" broker_session_timeout: Ms as "Millis",
     }
@@ -155,5 +160,8 @@ settings! {
         "max.poll.records" max_poll_records: u32 as "Ranged<1, 100_000>",
         "request.timeout.ms" request_timeout: Ms as "Millis",
         "retry.backoff.ms" retry_backoff: Ms as "Millis",
+        "session.timeout.ms" session_timeout: Ms as "Millis",
+        "heartbeat.interval.ms" heartbeat_interval: Ms as "Millis",
+        "max.poll.interval.ms" max_poll_interval: Ms as "Millis",
     }
 }

@@ -10,8 +10,9 @@ pub use eosim_broker::controller::{ControllerConfig, TopicSpec};
 pub use eosim_broker::{Broker, CLASSIC_GROUP_TRANSITIONS, TRANSACTION_STATE_RULES, Unfinished};
 pub use eosim_clients::{
     AbortTransactionSpec, AdminSpec, AdminStep, ApiVersions, Client, ClientSpec, ConsumerSpec,
-    Exception, ExceptionClass, MarkedProducer, ProducerSpec, ProducerWorkload, RandomWorkload,
-    ScriptStep, Span, TwoPhaseWorkload, consumer, producer,
+    Exception, ExceptionClass, MarkedProducer, Mistake, ProducerSpec, ProducerWorkload,
+    RandomWorkload, ScriptStep, Span, TransformerApplication, TransformerSpec, TwoPhaseWorkload,
+    consumer, producer,
 };
 pub use plan::{ClusterPlan, ClusterShape};
 

@@ -1,4 +1,4 @@
-//! Turns a workload into steps.
+//! Turns a workload into steps, and what applications leave to chance.
 
 use alloc::collections::VecDeque;
 
@@ -29,7 +29,7 @@ pub(super) fn plan_transaction(
     if is_transactional {
         steps.push_back(ScriptStep::BeginTransaction);
     }
-    for _ in 0..number(workload.records, cx) {
+    for _ in 0..number(workload.records, RECORDS, cx) {
         pause(workload.record_pause, RECORD_PAUSE, cx, steps);
         let (value, value_bytes) = (next_value(), workload.value_bytes);
         let partition = one_of(&workload.partitions, cx);
@@ -45,8 +45,8 @@ pub(super) fn plan_transaction(
     });
 }
 
-fn number(span: Span<u32>, cx: &mut Cx<'_>) -> u32 {
-    span.min + cx.choose(RECORDS, span.max.saturating_sub(span.min) + 1)
+pub(super) fn number(span: Span<u32>, site: Site, cx: &mut Cx<'_>) -> u32 {
+    span.min + cx.choose(site, span.max.saturating_sub(span.min) + 1)
 }
 
 fn one_of(partitions: &[TopicPartition], cx: &mut Cx<'_>) -> TopicPartition {
@@ -55,7 +55,7 @@ fn one_of(partitions: &[TopicPartition], cx: &mut Cx<'_>) -> TopicPartition {
     partitions[cx.choose(PARTITION, count) as usize]
 }
 
-fn happens(per_mille: u32, site: Site, cx: &mut Cx<'_>) -> bool {
+pub(super) fn happens(per_mille: u32, site: Site, cx: &mut Cx<'_>) -> bool {
     // 0 is the quiet choice: it does not happen.
     per_mille > 0 && cx.choose(site, 1000) >= 1000 - per_mille.min(1000)
 }
@@ -67,10 +67,14 @@ pub(super) fn pause(
     cx: &mut Cx<'_>,
     steps: &mut VecDeque<ScriptStep>,
 ) {
-    let width = span.max.0.saturating_sub(span.min.0);
-    let share = if width == 0 { 0 } else { u64::from(cx.choose(site, PAUSE_STEPS + 1)) };
-    let length = Duration(span.min.0 + width * share / u64::from(PAUSE_STEPS));
+    let length = length(span, site, cx);
     if length > Duration::ZERO {
         steps.push_back(ScriptStep::Pause(length));
     }
+}
+
+pub(super) fn length(span: Span<Duration>, site: Site, cx: &mut Cx<'_>) -> Duration {
+    let width = span.max.0.saturating_sub(span.min.0);
+    let share = if width == 0 { 0 } else { u64::from(cx.choose(site, PAUSE_STEPS + 1)) };
+    Duration(span.min.0 + width * share / u64::from(PAUSE_STEPS))
 }

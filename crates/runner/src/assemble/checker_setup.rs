@@ -1,10 +1,10 @@
 //! What the checker must know of a run besides its history.
 
-use eosim_checker::CheckerSetup;
+use eosim_checker::{CheckerSetup, Transform};
 use eosim_scenario::Plan;
 use eosim_scenario::plan::Expectation;
-use eosim_sim::cluster::{AdminStep, ClientSpec, ClusterPlan, ProducerSpec, TopicSpec};
-use eosim_types::config::TopicConfig;
+use eosim_sim::cluster::{AdminStep, ClientSpec, ClusterPlan, TopicSpec};
+use eosim_types::config::{ProducerConfig, TopicConfig};
 use eosim_types::{ActorId, Capability, Duration, Topic, TransactionalId};
 
 /// Markers of an aborted transaction are written within this time in a healed cluster.
@@ -13,15 +13,15 @@ const MARKER_TIME: Duration = Duration::from_millis(5_000);
 /// The setup of `plan`, whose cluster is `cluster`.
 pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
     let broker = &cluster.shape.controller.broker_config;
-    let producers: Vec<(ActorId, &ProducerSpec)> = producers(cluster).collect();
-    let actors = |test: fn(&ProducerSpec) -> bool| {
-        producers.iter().filter(|(_, spec)| test(spec)).map(|(actor, _)| *actor).collect()
+    let producers: Vec<Producer<'_>> = producers(cluster).collect();
+    let actors = |test: fn(&ProducerConfig) -> bool| {
+        producers.iter().filter(|p| test(p.config)).map(|producer| producer.actor).collect()
     };
     let topics = |test: fn(&TopicSpec) -> bool| -> Vec<Topic> {
         let specs = cluster.shape.controller.topics.iter();
         specs.filter(|spec| test(spec)).map(|spec| spec.topic).collect()
     };
-    let timeouts = || producers.iter().map(|(_, spec)| transaction_timeout_ms(spec));
+    let timeouts = || producers.iter().map(|p| transaction_timeout_ms(p.config));
     let millis = |ms: Option<i32>| {
         Duration::from_millis(ms.and_then(|ms| u64::try_from(ms).ok()).unwrap_or(60_000))
     };
@@ -29,12 +29,13 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
     let expects_violation = matches!(plan.expect, Expectation::Violation(_));
     CheckerSetup {
         names: cluster.shape.names.as_ref().clone(),
-        acks_below_all: actors(|spec| spec.config.acks != -1),
-        without_idempotence: actors(|spec| !spec.config.enable_idempotence),
+        acks_below_all: actors(|config| config.acks != -1),
+        without_idempotence: actors(|config| !config.enable_idempotence),
         unclean_elections: if expects_violation { Vec::new() } else { unclean_elections(cluster) },
         deletable: deletable(cluster),
         compacted: topics(|spec| spec.config.cleanup_compact),
         shared_transactional_ids: shared_ids(&producers),
+        transforms: transforms(cluster),
         late_requests: plan.faults.late_request.is_some() || !plan.aimed.is_empty(),
         shortest_transaction_timeout: millis(timeouts().min()),
         longest_transaction_timeout: millis(timeouts().max()),
@@ -48,8 +49,7 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
 }
 
 /// Two-phase commit knows no timeout (C-INIT-22).
-fn transaction_timeout_ms(spec: &ProducerSpec) -> i32 {
-    let config = &spec.config;
+fn transaction_timeout_ms(config: &ProducerConfig) -> i32 {
     let is_two_phase = config.transaction_two_phase_commit_enable;
     if is_two_phase { i32::MAX } else { config.transaction_timeout_ms }
 }
@@ -83,21 +83,49 @@ fn deletable(cluster: &ClusterPlan) -> Vec<Topic> {
 fn operator_steps(cluster: &ClusterPlan) -> impl Iterator<Item = &AdminStep> {
     cluster.clients.iter().flat_map(|spec| match spec {
         ClientSpec::Admin(spec) => spec.steps.as_slice(),
-        ClientSpec::Producer(_) | ClientSpec::Consumer(_) => &[],
+        _ => &[],
     })
 }
 
-fn producers(cluster: &ClusterPlan) -> impl Iterator<Item = (ActorId, &ProducerSpec)> {
+/// An application's producer.
+struct Producer<'a> {
+    actor: ActorId,
+    config: &'a ProducerConfig,
+    transactional_id: Option<TransactionalId>,
+}
+
+fn producers(cluster: &ClusterPlan) -> impl Iterator<Item = Producer<'_>> {
     let clients = cluster.clients.iter().enumerate();
-    clients.filter_map(|(index, spec)| match spec {
-        ClientSpec::Producer(spec) => Some((cluster.client_id(index), spec)),
-        ClientSpec::Consumer(_) | ClientSpec::Admin(_) => None,
+    clients.filter_map(|(index, spec)| {
+        let (config, transactional_id) = match spec {
+            ClientSpec::Producer(spec) => (&spec.config, spec.transactional_id),
+            ClientSpec::Transformer(spec) => (&spec.producer, Some(spec.transactional_id)),
+            ClientSpec::Consumer(_) | ClientSpec::Admin(_) => return None,
+        };
+        Some(Producer { actor: cluster.client_id(index), config, transactional_id })
     })
+}
+
+/// What groups make of which topics.
+fn transforms(cluster: &ClusterPlan) -> Vec<Transform> {
+    let specs = cluster.clients.iter().filter_map(|spec| match spec {
+        ClientSpec::Transformer(spec) => Some(spec),
+        _ => None,
+    });
+    let mut transforms: Vec<Transform> = specs
+        .filter_map(|spec| {
+            let group = spec.consumer.group?;
+            Some(Transform { group, input: spec.input, output: spec.output })
+        })
+        .collect();
+    transforms.sort_unstable();
+    transforms.dedup();
+    transforms
 }
 
 /// Transactional ids of more than one application.
-fn shared_ids(producers: &[(ActorId, &ProducerSpec)]) -> Vec<TransactionalId> {
-    let mut ids: Vec<_> = producers.iter().filter_map(|(_, spec)| spec.transactional_id).collect();
+fn shared_ids(producers: &[Producer<'_>]) -> Vec<TransactionalId> {
+    let mut ids: Vec<_> = producers.iter().filter_map(|p| p.transactional_id).collect();
     ids.sort_unstable();
     let pairs = ids.windows(2).filter(|pair| pair[0] == pair[1]);
     let mut shared: Vec<TransactionalId> = pairs.map(|pair| pair[0]).collect();

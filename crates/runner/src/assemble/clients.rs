@@ -3,16 +3,19 @@
 use eosim_scenario::plan::{self, OperatorStep, Step, Workload, split_partition};
 use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::cluster::{
-    AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, ConsumerSpec, MarkedProducer,
-    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span, TwoPhaseWorkload,
+    AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, ConsumerSpec, MarkedProducer, Mistake,
+    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span, TransformerSpec,
+    TwoPhaseWorkload,
 };
+use eosim_types::config::ConsumerConfig;
+use eosim_types::version::TransactionVersion;
 use eosim_types::{
     CoordinatorEpoch, Duration, Instant, Names, ProducerEpoch, ProducerId, Sequence, TopicPartition,
 };
 
 use super::topology::broker_id;
 
-/// The clients of `plan`: producers, then consumers.
+/// The clients of `plan`: producers, consumers, transformers, the operator.
 pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
     let version = plan.transaction_version();
     let mut specs = Vec::new();
@@ -28,6 +31,12 @@ pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
         }
     }
     specs.extend(plan.consumers.iter().map(|c| ClientSpec::Consumer(consumer(c, names))));
+    for transformer in &plan.transformers {
+        let members = transformer.instances();
+        specs.extend(
+            members.map(|m| ClientSpec::Transformer(self::transformer(&m, version, names))),
+        );
+    }
     if !plan.operator.is_empty() {
         let steps = plan.operator.iter().map(|step| operator_step(step, names)).collect();
         specs.push(ClientSpec::Admin(AdminSpec { steps }));
@@ -89,6 +98,44 @@ fn consumer(consumer: &plan::Consumer, names: &mut Names) -> ConsumerSpec {
         start_at: at_ms(consumer.start_ms),
         poll_interval: Duration::from_millis(consumer.poll_interval_ms),
         end_offsets_at: consumer.end_offsets_at_ms.iter().copied().map(at_ms).collect(),
+    }
+}
+
+fn transformer(
+    member: &plan::TransformerInstance<'_>,
+    version: TransactionVersion,
+    names: &mut Names,
+) -> TransformerSpec {
+    let spec = member.spec;
+    TransformerSpec {
+        consumer: ConsumerConfig {
+            group: Some(names.add_group(&spec.group)),
+            ..spec.consumer_config()
+        },
+        producer: spec.producer_config(version),
+        transactional_id: names.add_transactional_id(&member.transactional_id),
+        input: names.add_topic(&spec.input),
+        output: names.add_topic(&spec.output),
+        start_at: at_ms(member.start_ms),
+        polls: span(spec.polls_per_transaction),
+        results: span(spec.results_per_record),
+        record_pause: span_ms(spec.pause_between_records_ms),
+        abort_per_mille: per_mille(spec.abort),
+        leave_per_mille: per_mille(spec.leave),
+        value_bytes: 10,
+        restart_pause: Duration::from_millis(spec.restart_pause_ms),
+        gives_up_when_fenced: false,
+        mistake: spec.mistake.map(mistake),
+    }
+}
+
+const fn mistake(mistake: plan::Mistake) -> Mistake {
+    match mistake {
+        plan::Mistake::OffsetsOutsideTransaction => Mistake::OffsetsOutsideTransaction,
+        plan::Mistake::NoRewind => Mistake::NoRewind,
+        plan::Mistake::TimeoutIsFailure => Mistake::TimeoutIsFailure,
+        plan::Mistake::GroupMetadataLate => Mistake::GroupMetadataLate,
+        plan::Mistake::GroupMetadataMissing => Mistake::GroupMetadataMissing,
     }
 }
 

@@ -16,13 +16,17 @@ pub(super) struct Actors {
     names: Vec<String>,
     brokers: usize,
     producers: usize,
+    consumers: usize,
+    transformers: usize,
 }
 
 impl Actors {
     pub(super) fn new(plan: &Plan) -> Self {
         let brokers = usize::try_from(plan.cluster.brokers).expect("at most 9");
         let producers = plan.producers.iter().flat_map(plan::Producer::instances).count();
-        Self { names: plan.actors(), brokers, producers }
+        let consumers = plan.consumers.len();
+        let transformers = plan.transformers.iter().flat_map(plan::Transformer::instances).count();
+        Self { names: plan.actors(), brokers, producers, consumers, transformers }
     }
 
     fn range(&self, from: usize, to: usize) -> Vec<ActorId> {
@@ -37,6 +41,11 @@ impl Actors {
         self.range(1 + self.brokers, 1 + self.brokers + self.producers)
     }
 
+    fn transformers(&self) -> Vec<ActorId> {
+        let first = 1 + self.brokers + self.producers + self.consumers;
+        self.range(first, first + self.transformers)
+    }
+
     fn stallable(&self, target: PauseTarget) -> Vec<ActorId> {
         let consumers = 1 + self.brokers + self.producers;
         match target {
@@ -44,6 +53,7 @@ impl Actors {
             PauseTarget::Broker => self.brokers(),
             PauseTarget::Producer => self.producers(),
             PauseTarget::Consumer => self.range(consumers, self.names.len()),
+            PauseTarget::Transformer => self.transformers(),
         }
     }
 
@@ -55,7 +65,7 @@ impl Actors {
     }
 }
 
-/// Chooses zombies among the transactional producers and adds a successor for each, after all
+/// Chooses zombies among those with a transactional id and adds a successor for each, after all
 /// other clients.
 pub(super) fn zombies(
     plan: &Plan,
@@ -66,18 +76,38 @@ pub(super) fn zombies(
     let Some(zombie) = &plan.faults.zombie else { return Vec::new() };
     let mut stalls = Vec::new();
     for index in 0..clients.len() {
-        let ClientSpec::Producer(spec) = &clients[index] else { continue };
-        if spec.transactional_id.is_none() || !strikes(zombie.rate, "plan.zombie", choose) {
+        if !may_become_zombie(&clients[index]) || !strikes(zombie.rate, "plan.zombie", choose) {
             continue;
         }
-        let (stall, successor_at) = draw_stall(zombie, spec.start_at, choose);
-        let mut successor = spec.clone();
-        successor.start_at = successor_at;
+        let (stall, successor_at) = draw_stall(zombie, clients[index].start_at(), choose);
         let actor = ActorId(u16::try_from(1 + brokers + index).expect("few actors"));
         stalls.push(Stall { actor, ..stall });
-        clients.push(ClientSpec::Producer(successor));
+        let successor = successor(&mut clients[index], successor_at);
+        clients.push(successor);
     }
     stalls
+}
+
+fn may_become_zombie(client: &ClientSpec) -> bool {
+    match client {
+        ClientSpec::Producer(spec) => spec.transactional_id.is_some(),
+        ClientSpec::Transformer(_) => true,
+        ClientSpec::Consumer(_) | ClientSpec::Admin(_) => false,
+    }
+}
+
+/// The process that takes the place of `zombie` at `start_at`. A zombie that learns of it gives up.
+fn successor(zombie: &mut ClientSpec, start_at: Instant) -> ClientSpec {
+    let mut successor = zombie.clone();
+    match (zombie, &mut successor) {
+        (_, ClientSpec::Producer(successor)) => successor.start_at = start_at,
+        (ClientSpec::Transformer(zombie), ClientSpec::Transformer(successor)) => {
+            zombie.gives_up_when_fenced = true;
+            successor.start_at = start_at;
+        }
+        _ => {}
+    }
+    successor
 }
 
 fn strikes(
@@ -156,6 +186,8 @@ fn crash_targets(plan: &Plan, actors: &Actors, target: CrashTarget) -> Vec<Actor
     let chosen: Vec<u32> = match target {
         CrashTarget::Broker => return all,
         CrashTarget::Producer => return actors.producers(),
+        CrashTarget::Transformer => return actors.transformers(),
+        CrashTarget::Any => return [all, actors.transformers()].concat(),
         CrashTarget::Leader => {
             let topics = cluster.topics.values();
             topics.flat_map(|t| t.assignment(cluster.brokers)).map(|r| first(&r)).collect()
@@ -164,6 +196,8 @@ fn crash_targets(plan: &Plan, actors: &Actors, target: CrashTarget) -> Vec<Actor
             let state = cluster.transaction_state.assignment(cluster.brokers);
             let ids = plan.producers.iter().flat_map(plan::Producer::instances);
             let ids = ids.filter_map(|producer| producer.transactional_id);
+            let members = plan.transformers.iter().flat_map(plan::Transformer::instances);
+            let ids = ids.chain(members.map(|member| member.transactional_id));
             let partitions = i32::try_from(state.len()).expect("at most 50");
             let broker = |id: String| {
                 let placed = cluster.place.get(&id).copied();

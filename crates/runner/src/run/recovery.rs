@@ -4,7 +4,9 @@
 //! replicated and stable, readers at the end of what they may see.
 
 use eosim_checker::Stuck;
-use eosim_sim::cluster::{Broker, Client, ClientSpec, ClusterActor, Unfinished};
+use eosim_sim::cluster::{
+    Broker, Client, ClientSpec, ClusterActor, TransformerApplication, TransformerSpec, Unfinished,
+};
 use eosim_types::message::IsolationLevel;
 use eosim_types::{Instant, Names, TopicPartition};
 
@@ -28,6 +30,7 @@ impl Scene<'_> {
             && self.brokers().all(|broker| broker.unfinished().is_empty())
             && self.leaderless().next().is_none()
             && self.behind().next().is_none()
+            && self.untransformed().next().is_none()
     }
 
     /// Everything that does not move; the actors are called `called`.
@@ -52,7 +55,15 @@ impl Scene<'_> {
             let what = format!("reader {} of {}", name(reader), self.names.partition(tp));
             stuck(what, format!("records from {position} up to {bound}"))
         });
-        clients.chain(leaderless).chain(unfinished).chain(behind).collect()
+        let untransformed = self.untransformed().map(|(tp, bound)| {
+            let members = self.transformers().filter_map(|(at, _, application)| {
+                Some(format!("{}: {}", name(at), application.waits_for()?))
+            });
+            let what = format!("records of {} below {bound}", self.names.partition(tp));
+            let members = members.collect::<Vec<_>>().join("; ");
+            stuck(what, format!("a member of the group to transform them ({members})"))
+        });
+        clients.chain(leaderless).chain(unfinished).chain(behind).chain(untransformed).collect()
     }
 
     pub(super) fn brokers(&self) -> impl Iterator<Item = &Broker> {
@@ -81,6 +92,41 @@ impl Scene<'_> {
                 let bound = self.bound(tp, spec.config.isolation_level)?;
                 let position = application.position(tp).unwrap_or(0);
                 (position < bound).then_some((at, tp, position, bound))
+            })
+        })
+    }
+
+    fn transformers(
+        &self,
+    ) -> impl Iterator<Item = (usize, &TransformerSpec, &TransformerApplication)> {
+        let first = self.actors.len() - self.clients.len();
+        self.clients.iter().enumerate().filter_map(move |(at, spec)| {
+            let ClientSpec::Transformer(spec) = spec else { return None };
+            let Client::Transformer(application) = self.actors[first + at].as_client()? else {
+                return None;
+            };
+            Some((first + at, spec, application))
+        })
+    }
+
+    /// Input partitions that no member of their group has committed up to the end: (partition,
+    /// end). A group whose members have all stopped for good is not waited for.
+    fn untransformed(&self) -> impl Iterator<Item = (TopicPartition, i64)> + '_ {
+        let alive = || self.transformers().filter(|(_, _, member)| !member.has_stopped());
+        let mut inputs: Vec<_> =
+            alive().map(|(_, spec, _)| (spec.consumer.group, spec.input)).collect();
+        inputs.sort_unstable();
+        inputs.dedup();
+        let controller = self.actors.iter().find_map(ClusterActor::as_controller);
+        inputs.into_iter().flat_map(move |(group, input)| {
+            let partitions = controller.into_iter().flat_map(|c| c.image().partitions.keys());
+            let partitions = partitions.copied().filter(move |tp| tp.topic == input);
+            partitions.filter_map(move |tp| {
+                let bound = self.bound(tp, IsolationLevel::ReadCommitted)?;
+                let members =
+                    || self.transformers().filter(move |(_, spec, _)| spec.consumer.group == group);
+                let done = members().any(|(_, _, member)| member.has_transformed(tp, bound));
+                (!done).then_some((tp, bound))
             })
         })
     }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use eosim_types::config::{BrokerConfig, GroupProtocol};
+
 use super::{Checked, Cross, quoted};
-use crate::plan::{Consumer, Producer, Step, Workload};
+use crate::error::InputError;
+use crate::plan::{Consumer, Producer, Step, Transformer, Workload};
 
 /// The most clients that a scenario may have.
 const CLIENTS_MAX: usize = 200;
@@ -16,6 +19,9 @@ impl Cross<'_> {
         }
         for (index, consumer) in self.plan.consumers.iter().enumerate() {
             self.consumer(&format!("consumers[{index}]"), consumer)?;
+        }
+        for (index, transformer) in self.plan.transformers.iter().enumerate() {
+            self.transformer(&format!("transformers[{index}]"), transformer)?;
         }
         Ok(())
     }
@@ -31,7 +37,12 @@ impl Cross<'_> {
         });
         let consumers = self.plan.consumers.iter().enumerate();
         let consumers = consumers.map(|(i, c)| (format!("consumers[{i}].name"), c.name.clone()));
-        for (path, name) in producers.chain(consumers) {
+        let transformers = self.plan.transformers.iter().enumerate();
+        let transformers = transformers.flat_map(|(index, transformer)| {
+            let named = transformer.instances();
+            named.map(move |member| (format!("transformers[{index}].name"), member.name))
+        });
+        for (path, name) in producers.chain(consumers).chain(transformers) {
             if names.contains(&name) {
                 return self.refuse(path, quoted(&name), "a name that nothing else has");
             }
@@ -127,6 +138,40 @@ impl Cross<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Both topics exist and have as many partitions; the group's limits are the brokers'.
+    fn transformer(&self, path: &str, transformer: &Transformer) -> Checked {
+        let mut partitions = Vec::new();
+        for (key, topic) in [("input", &transformer.input), ("output", &transformer.output)] {
+            partitions.push(self.partition_count(format!("{path}.{key}"), topic)?);
+        }
+        if partitions[0] > partitions[1] {
+            let expected = format!("at least {}, as the input has", partitions[0]);
+            let found = format!("a topic of {} partitions", partitions[1]);
+            return self.refuse(format!("{path}.output"), found, expected);
+        }
+        let allowed = self.plan.cluster.settings.over(BrokerConfig::default());
+        let session = transformer.consumer_config().session_timeout;
+        let limits = allowed.group_min_session_timeout..=allowed.group_max_session_timeout;
+        if transformer.group_protocol == GroupProtocol::Consumer || limits.contains(&session) {
+            return Ok(());
+        }
+        let path = format!("{path}.consumer_settings.\"session.timeout.ms\"");
+        let (least, most) = (limits.start().as_millis(), limits.end().as_millis());
+        let expected = format!(
+            "{least} to {most}, the brokers' \"group.min.session.timeout.ms\" to \"group.max.session.timeout.ms\""
+        );
+        self.refuse(path, session.as_millis().to_string(), expected)
+    }
+
+    fn partition_count(&self, path: String, topic: &str) -> Result<usize, InputError> {
+        let topics = &self.plan.cluster.topics;
+        if let Some(plan) = topics.get(topic) {
+            return Ok(plan.assignment(self.plan.cluster.brokers).len());
+        }
+        let error = InputError::new(self.file, path, quoted(topic), "a topic of the scenario");
+        Err(error.with_nearest(topic, topics.keys().map(String::as_str)))
     }
 
     fn consumer(&self, path: &str, consumer: &Consumer) -> Checked {

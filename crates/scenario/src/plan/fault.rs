@@ -62,7 +62,7 @@ faults! {
     crash: Crash as "Crash",
     /// A process stands still while time goes on.
     gc_pause: GcPause as "GcPause",
-    /// A transactional producer stands still, and a successor takes its transactional id.
+    /// Somebody with a transactional id stands still, and a successor takes it over.
     zombie: Zombie as "Zombie",
 }
 
@@ -146,6 +146,10 @@ pub enum CrashTarget {
     Leader,
     /// A broker that is the first coordinator of a transactional id of the scenario.
     Coordinator,
+    /// Any transformer: its next life goes on from committed offsets.
+    Transformer,
+    /// Any broker or transformer.
+    Any,
 }
 
 /// A process stands still while time goes on.
@@ -176,16 +180,18 @@ pub enum PauseTarget {
     Broker,
     /// Any producer.
     Producer,
-    /// Any consumer.
+    /// Any client that is not a producer alone.
     Consumer,
+    /// Any transformer.
+    Transformer,
 }
 
-/// A transactional producer stands still, once, and a successor with its transactional id and
-/// workload begins meanwhile.
+/// A transactional producer or a transformer stands still, once, and a successor with its
+/// transactional id and workload begins meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Zombie {
-    /// How likely, per transactional producer.
+    /// How likely, per transactional producer and transformer.
     pub rate: Probability,
     /// When it falls silent, after it began.
     #[schemars(with = "SpreadMillis")]
