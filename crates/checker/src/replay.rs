@@ -179,13 +179,18 @@ impl Replay {
         &mut self.producers[at]
     }
 
-    /// First offset that is not yet stable, taking only transactions without a marker into account,
-    /// and taking those whose marker is not below `high_watermark` into account, too (L-LSO-1).
-    pub(crate) fn first_unstable_offset(&self, high_watermark: i64) -> (Option<i64>, Option<i64>) {
-        let open = self.open.first().map(|open| open.first_offset);
-        let undecided = self.ended.iter().filter(|ended| ended.marker_offset >= high_watermark);
-        let first = undecided.map(|ended| ended.first_offset).chain(open).min();
-        (open, first)
+    /// First offsets that are not yet stable (L-LSO-1), for every number of transactions that a
+    /// restart has forgotten because their marker lies before a snapshot and not below
+    /// `high_watermark`: none of them first, all of them last.
+    pub(crate) fn first_unstable_offsets(&self, high_watermark: i64) -> Vec<Option<i64>> {
+        let mut first = self.open.first().map(|open| open.first_offset);
+        let mut offsets = vec![first];
+        let newest_first = self.ended.iter().rev();
+        for ended in newest_first.take_while(|ended| ended.marker_offset >= high_watermark) {
+            first = Some(first.map_or(ended.first_offset, |first| first.min(ended.first_offset)));
+            offsets.insert(0, first);
+        }
+        offsets
     }
 }
 

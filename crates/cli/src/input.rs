@@ -34,6 +34,9 @@ impl Model {
             set.parse::<Override>().map_err(refused)
         });
         let released = if args.as_released { DefectSet::as_released() } else { DefectSet::NONE };
+        let released = args.repairs.iter().try_fold(released, |set, name| {
+            Ok::<_, InputError>(set.without(upstream_finding("--repair", name)?))
+        })?;
         let defects = args.defects.iter().try_fold(released, |set, name| {
             Ok::<_, InputError>(set.with(defect("--defect", name)?))
         })?;
@@ -50,6 +53,19 @@ pub fn defect(argument: &str, name: &str) -> Result<Defect, InputError> {
         let known = Defect::ALL.iter().map(|defect| defect.name());
         let expected = "a defect; eosim list defects names them";
         InputError::new(argument, "", quoted(name), expected).with_nearest(name, known)
+    })
+}
+
+/// The upstream finding called `name`, which was given as `argument`.
+///
+/// # Errors
+/// If there is none.
+pub fn upstream_finding(argument: &str, name: &str) -> Result<Defect, InputError> {
+    let known = || DefectSet::as_released().iter();
+    known().find(|finding| finding.name() == name).ok_or_else(|| {
+        let expected = "an upstream finding; eosim list defects names them";
+        let names = known().map(Defect::name);
+        InputError::new(argument, "", quoted(name), expected).with_nearest(name, names)
     })
 }
 

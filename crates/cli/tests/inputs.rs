@@ -141,6 +141,13 @@ fn wrong_switches_and_replacements_are_refused() {
     );
     refused(
         &folder,
+        &["run", &gc_stall, "--as-released", "--repair", "leader.dedup.window_4"],
+        &expect![[r#"
+        eosim: error: --repair: found "leader.dedup.window_4", expected an upstream finding; eosim list defects names them
+    "#]],
+    );
+    refused(
+        &folder,
         &["run", &gc_stall, "--set", "faults"],
         &expect![[r#"
         eosim: error: --set: found "faults", expected a path and a value, such as faults.crash.down_ms=500

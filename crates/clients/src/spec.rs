@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use crate::producer::PreparedTransaction;
 use eosim_types::config::{ConsumerConfig, ProducerConfig};
+use eosim_types::version::TransactionVersion;
 use eosim_types::{
     BrokerId, CoordinatorEpoch, Duration, Instant, ProducerEpoch, ProducerId, Sequence, Topic,
     TopicPartition, TransactionalId, Value,
@@ -255,6 +256,11 @@ pub enum AdminStep {
         partition: TopicPartition,
         /// Everything below goes; -1 is the high watermark.
         offset: i64,
+    },
+    /// `updateFeatures()` of `transaction.version`.
+    UpdateFeatures {
+        /// The new level.
+        transaction_version: TransactionVersion,
     },
     /// `abortTransaction()`, past the coordinator (L-TOOL-1, L-TOOL-2).
     AbortTransaction {

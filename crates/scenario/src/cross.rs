@@ -7,7 +7,7 @@ use eosim_types::Names;
 use crate::check::quoted_key;
 use crate::error::InputError;
 use crate::plan::{
-    AbortTransaction, Action, Aimed, Expectation, FAULTS, OperatorStep, Plan, TopicPlan,
+    AbortTransaction, Action, Aimed, Expectation, FAULTS, OperatorStep, Plan, STUCK, TopicPlan,
     split_partition,
 };
 
@@ -31,6 +31,7 @@ pub(crate) fn check(file: &str, plan: &Plan) -> Checked {
     cross.network()?;
     cross.clients()?;
     cross.place()?;
+    cross.kafka()?;
     for (index, step) in plan.operator.iter().enumerate() {
         cross.operator(&format!("operator[{index}]"), step)?;
     }
@@ -44,7 +45,8 @@ pub(crate) fn check(file: &str, plan: &Plan) -> Checked {
 /// Checks that the invariants that `plan` expects to break exist.
 pub(crate) fn check_invariants(file: &str, plan: &Plan, known: &[&str]) -> Checked {
     let Expectation::Violation(names) = &plan.expect else { return Ok(()) };
-    let unknown = names.iter().enumerate().find(|(_, name)| !known.contains(&name.as_str()));
+    let is_known = |name: &str| name == STUCK || known.contains(&name);
+    let unknown = names.iter().enumerate().find(|(_, name)| !is_known(name));
     let Some((index, name)) = unknown else { return Ok(()) };
     let path = format!("expect.violation[{index}]");
     let error = InputError::new(file, path, quoted(name), "the name of a known invariant");
@@ -116,7 +118,7 @@ impl Cross<'_> {
 
     fn operator(&self, path: &str, step: &OperatorStep) -> Checked {
         let name = match step {
-            OperatorStep::WaitUntilMs(_) => return Ok(()),
+            OperatorStep::WaitUntilMs(_) | OperatorStep::UpdateFeatures(_) => return Ok(()),
             OperatorStep::ElectLeader(_) => "elect_leader",
             OperatorStep::DeleteRecords(_) => "delete_records",
             OperatorStep::AbortHanging(_) => "abort_hanging",
@@ -183,6 +185,18 @@ impl Cross<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Versions are given to brokers that exist.
+    fn kafka(&self) -> Checked {
+        let brokers = || (1..=self.plan.cluster.brokers).map(|broker| format!("broker-{broker}"));
+        let mut named = self.plan.cluster.kafka.keys();
+        let Some(unknown) = named.find(|name| !brokers().any(|broker| broker == **name)) else {
+            return Ok(());
+        };
+        let known: Vec<String> = brokers().collect();
+        let error = InputError::new(self.file, "cluster.kafka", quoted(unknown), "a broker");
+        Err(error.with_nearest(unknown, known.iter().map(String::as_str)))
     }
 
     fn known_transactional_id(&self, path: &str, id: &str) -> Checked {

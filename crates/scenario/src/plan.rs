@@ -32,7 +32,7 @@ pub use names::{DefectName, PartitionName, RequiredName, RuleId, split_partition
 pub(crate) use names::{is_name, is_topic};
 pub use operator::{
     AbortHanging, AbortTransaction, DeleteRecords, ElectLeader, MarkedProducer, OperatorStep,
-    Reassign,
+    Reassign, UpdateFeatures,
 };
 pub use transformer::{Mistake, Transformer, TransformerInstance};
 
@@ -123,7 +123,8 @@ fn transaction_version_2() -> u8 {
 }
 
 /// The feature level `level` as a type.
-fn version_of(level: u8) -> TransactionVersion {
+#[must_use]
+pub fn version_of(level: u8) -> TransactionVersion {
     match level {
         0 => TransactionVersion::Tv0,
         1 => TransactionVersion::Tv1,
@@ -193,6 +194,9 @@ impl Default for Limits {
     }
 }
 
+/// In an expected violation: the run gets stuck.
+pub const STUCK: &str = "stuck";
+
 /// What must come out.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -200,6 +204,7 @@ pub enum Expectation {
     /// Nothing is broken in any run.
     #[default]
     Sound,
-    /// One of these invariants is broken in at least one run of a sweep, and no other in any.
+    /// One of these invariants is broken in at least one run of a sweep, and no other in any;
+    /// `stuck` stands for a run that comes to no end.
     Violation(#[schemars(length(min = 1, max = 64))] Vec<String>),
 }

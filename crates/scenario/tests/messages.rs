@@ -157,6 +157,7 @@ fn unknown_names() {
             "producers[0].workload.random.partitions=[\"order-0\"]",
             "consumers[0].partitions=[\"orders-2\"]",
             "cluster.place={\"v\": 1}",
+            "cluster.kafka={\"broker-9\": \"4.4\"}",
         ],
         &expect![[r#"
             good.json: defects[0]: found "leader.dedup.window4", expected the name of a known defect; did you mean "leader.dedup.window_4"?
@@ -173,6 +174,7 @@ fn unknown_names() {
             good.json: producers[0].workload.random.partitions[0]: found the unknown topic "order", expected a topic of "cluster.topics"; did you mean "orders"?
             good.json: consumers[0].partitions[0]: found "orders-2", expected a partition of orders from 0 to 1
             good.json: cluster.place: found "v", expected the transactional id of a producer; did you mean "w"?
+            good.json: cluster.kafka: found "broker-9", expected a broker; did you mean "broker-1"?
         "#]],
     );
 }

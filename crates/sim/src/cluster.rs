@@ -58,9 +58,14 @@ impl Populated {
             plan.place_clients(actors, last.map_or(&[], |last| &last.clients));
         });
         self.0 = Some(plan.clone());
-        let node = Node { clock_skew_ms: 0, kafka: plan.shape.controller.broker_config.kafka };
+        let controller = &plan.shape.controller;
+        let node = |kafka| Node { clock_skew_ms: 0, kafka };
         for actor in 0..world.actors().len() {
-            world.set_node(ActorId(u16::try_from(actor).expect("ids have 16 bits")), node);
+            let actor = ActorId(u16::try_from(actor).expect("ids have 16 bits"));
+            world.set_node(actor, node(controller.broker_config.kafka));
+        }
+        for &broker in &controller.brokers {
+            world.set_node(ActorId::of_broker(broker), node(controller.kafka_of(broker)));
         }
     }
 }

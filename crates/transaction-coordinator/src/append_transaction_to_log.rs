@@ -132,6 +132,9 @@ impl TransactionCoordinator {
         error: ErrorCode,
     ) {
         rule!(cx.env, "C-APP-5");
+        if matches!(error, ErrorCode::RequestTimedOut | ErrorCode::NotLeaderOrFollower) {
+            rule!(cx.env, "H-1");
+        }
         match self.pending_appends.remove(id).expect("an append that was asked for") {
             PendingAppend::Transition(prepared, callback) => {
                 self.transition_appended(cx, prepared, callback, map_append_error(error));

@@ -6,7 +6,7 @@ use eosim_types::record::TransactionState::{
     CompleteAbort, CompleteCommit, Dead, Empty, Ongoing, PrepareAbort, PrepareCommit,
     PrepareEpochFence,
 };
-use eosim_types::{Capability, Env, rule};
+use eosim_types::{Capability, Env, ProducerEpoch, rule};
 
 use crate::transaction_metadata::TransactionMetadata;
 use crate::transaction_state::{is_complete, is_idle, is_prepare};
@@ -75,9 +75,10 @@ impl TransactionMetadata {
         }
     }
 
-    /// C-SM-11, Empty: the same epoch, the next one, or 0 of another id.
+    /// C-SM-11, Empty: the first epoch, the same, the next one, or 0 of another id.
     fn is_valid_producer_epoch_bump(&self, transit: &TxnTransitMetadata) -> bool {
-        transit.producer_epoch == self.producer_epoch
+        self.producer_epoch == ProducerEpoch::NONE
+            || transit.producer_epoch == self.producer_epoch
             || Some(transit.producer_epoch) == self.producer_epoch.next()
             || (transit.producer_epoch.0 == 0 && transit.producer_id != self.producer_id)
     }

@@ -89,6 +89,9 @@ impl TransactionCoordinator {
             }
             (Ok(()), Ok(_)) => answer,
         };
+        if error != answer {
+            rule!(cx.env, "H-5");
+        }
         self.run_callback(cx, transactional_id, callback, Err(error));
     }
 }

@@ -62,6 +62,10 @@ pub(crate) fn end_transaction(
         }
         (CompleteCommit, Commit) | (CompleteAbort, Abort) => {
             rule!(cx.env, "C-END-18");
+            rule!(cx.env, "H-7");
+            if end.result == Abort {
+                rule!(cx.env, "H-9");
+            }
             Ok(EndTxnStep::Answer(done))
         }
         (PrepareCommit, Commit) | (PrepareAbort, Abort) => Err(ErrorCode::ConcurrentTransactions),

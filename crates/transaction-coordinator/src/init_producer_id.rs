@@ -170,8 +170,8 @@ fn prepare_init_producer_id_transit(
             Err(ErrorCode::ConcurrentTransactions)
         }
         Empty | CompleteCommit | CompleteAbort => {
-            bump_or_rotate(cx, metadata, ids, timeout_ms, expected_epoch)
-                .map(InitProducerIdStep::Append)
+            let transit = bump_or_rotate(cx, metadata, ids, timeout_ms, expected_epoch)?;
+            Ok(InitProducerIdStep::Append(transit))
         }
         Ongoing => fence(cx, metadata, expected_epoch),
         Dead | PrepareEpochFence => Err(ErrorCode::UnknownServerError),
@@ -206,7 +206,8 @@ fn bump_or_rotate(
         let id = ids.generate_producer_id(cx)?;
         metadata.prepare_producer_id_rotation(&mut cx.env, id, timeout_ms, expected.is_some())
     } else {
-        metadata.prepare_increment_producer_epoch(&mut cx.env, timeout_ms, expected)
+        let first = cx.config.first_producer_epoch;
+        metadata.prepare_increment_producer_epoch(&mut cx.env, timeout_ms, expected, first)
     }
 }
 
@@ -220,6 +221,9 @@ fn fence(
     let is_known = expected.is_none_or(|expected| {
         expected == metadata.producer_epoch || expected == metadata.last_producer_epoch
     });
+    if !is_known {
+        rule!(cx.env, "H-12");
+    }
     if !is_known && !cx.env.on(Defect::UpstreamCoordinatorInitAbortsWithAnyEpoch) {
         return Err(ErrorCode::ProducerFenced);
     }

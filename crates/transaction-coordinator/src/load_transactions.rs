@@ -74,6 +74,9 @@ impl TransactionCoordinator {
         if !is_wanted || count != self.state_manager.transaction_topic_partition_count {
             return;
         }
+        if high_watermark < log_end_offset {
+            rule!(cx.env, "H-2");
+        }
         let metadata = read_records(cx, records);
         let acts_above = cx.env.on(Defect::UpstreamCoordinatorLoadActsAboveHighWatermark);
         if acts_above || high_watermark >= log_end_offset {

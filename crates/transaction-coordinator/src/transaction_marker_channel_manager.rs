@@ -236,6 +236,7 @@ fn destination(cx: &mut Ctx<'_>, partition: TopicPartition) -> Destination {
     };
     let Some(leader) = registration.leader else {
         rule!(cx.env, "C-MRK-5");
+        rule!(cx.env, "H-3");
         let is_skipped = cx.env.kafka.has(Capability::MarkerNeedsLeader)
             && cx.env.on(Defect::UpstreamCoordinatorMarkerSkippedWithoutLeader);
         return if is_skipped { Destination::Nowhere } else { Destination::UnknownBroker };
@@ -356,6 +357,7 @@ impl TransactionCoordinator {
         cx: &mut Ctx<'_>,
         completion: PreparedTransition,
     ) {
+        rule!(cx.env, "H-14");
         let channel = &mut self.channel_manager;
         channel.append_retry_at = channel.next_append_retry(cx);
         channel.txn_log_append_retry_queue.push(completion);

@@ -111,6 +111,7 @@ impl TransactionCoordinator {
             }
         }
         if gives_up {
+            rule!(cx.env, "H-4");
             self.channel_manager.remove_markers_for_txn(marker);
         } else if retry.is_empty() {
             self.maybe_write_txn_completion(cx, id);

@@ -191,21 +191,25 @@ impl TransactionMetadata {
         env: &mut Env<'_>,
         transaction_timeout_ms: i32,
         expected: Option<ProducerEpoch>,
+        first: ProducerEpoch,
     ) -> Result<TxnTransitMetadata, ErrorCode> {
         rule!(env, "C-SM-3");
         if self.producer_epoch.is_exhausted() {
             return Err(ErrorCode::UnknownServerError);
         }
         let current = self.producer_epoch;
-        let bumped = ProducerEpoch(current.0 + 1);
+        let is_new = current == ProducerEpoch::NONE;
+        let bumped = if is_new { first } else { ProducerEpoch(current.0 + 1) };
         let (producer_epoch, last_producer_epoch) = match expected {
             None => (bumped, ProducerEpoch::NONE),
-            Some(expected) if current == ProducerEpoch::NONE || expected == current => {
-                (bumped, current)
-            }
+            Some(expected) if is_new || expected == current => (bumped, current),
             Some(expected) if expected == self.last_producer_epoch => {
                 rule!(env, "C-INIT-18");
                 rule!(env, "C-INIT-19");
+                rule!(env, "H-7");
+                if self.state == CompleteAbort {
+                    rule!(env, "H-9");
+                }
                 (current, self.last_producer_epoch)
             }
             Some(_) => {

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use eosim_types::record::{TransactionLogRecord, TransactionLogValue, TransactionState};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    Capability, Env, ErrorCode, ProducerEpoch, ProducerId, TopicPartition, TransactionalId, rule,
+    Capability, Defect, Env, ErrorCode, ProducerEpoch, ProducerId, TopicPartition, TransactionalId,
+    rule,
 };
 
 /// What a transactional id will be once the record of it is replicated.
@@ -42,7 +43,8 @@ impl TxnTransitMetadata {
     /// The record of this transition under the server's transaction version (C-APP-1, C-REC-2).
     ///
     /// # Errors
-    /// `UNSUPPORTED_VERSION` if a client transaction version would be lost in value version 0.
+    /// `UNSUPPORTED_VERSION` if a client transaction version would be lost in value version 0; a
+    /// repaired Kafka writes version 1 then, which every 4.x broker reads.
     pub fn to_record(
         &self,
         env: &mut Env<'_>,
@@ -50,10 +52,13 @@ impl TxnTransitMetadata {
         server: TransactionVersion,
     ) -> Result<TransactionLogRecord, ErrorCode> {
         rule!(env, "C-REC-1");
-        let version = server.transaction_log_value_version();
+        let mut version = server.transaction_log_value_version();
         if version == 0 && self.client_transaction_version != TransactionVersion::Tv0 {
             rule!(env, "C-REC-2");
-            return Err(ErrorCode::UnsupportedVersion);
+            if env.on(Defect::UpstreamCoordinatorDowngradeWedgesId) {
+                return Err(ErrorCode::UnsupportedVersion);
+            }
+            version = 1;
         }
         let has_ids = version >= 1 && env.kafka.has(Capability::ProducerIdsAreWritten);
         if !has_ids {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::GroupId;
+use crate::ids::{GroupId, ProducerEpoch};
 use crate::message::IsolationLevel;
 use crate::time::Duration;
 use crate::version::{KafkaVersion, TransactionVersion};
@@ -47,6 +47,11 @@ pub struct BrokerConfig {
     pub transaction_two_phase_commit_enable: bool,
     /// `transaction.abort.timed.out.transaction.cleanup.interval.ms` (C-TMO-1).
     pub abort_timed_out_transactions_interval: Duration,
+    /// The epoch with which a new transactional id begins; 0 in Kafka. Close to the last one it lets
+    /// epochs run out within a run.
+    pub first_producer_epoch: ProducerEpoch,
+    /// Ids in a block that the controller hands out (`PRODUCER_ID_BLOCK_SIZE`); 1000 in Kafka.
+    pub producer_id_block_size: i32,
     /// `transactional.id.expiration.ms` (C-EXP-1).
     pub transactional_id_expiration: Duration,
     /// `transaction.remove.expired.transaction.cleanup.interval.ms` (C-EXP-1).
@@ -104,6 +109,8 @@ impl Default for BrokerConfig {
             transaction_max_timeout_ms: 900_000,
             transaction_two_phase_commit_enable: false,
             abort_timed_out_transactions_interval: Duration::from_millis(10_000),
+            first_producer_epoch: ProducerEpoch(0),
+            producer_id_block_size: 1000,
             transactional_id_expiration: Duration::from_millis(604_800_000),
             remove_expired_transactional_ids_interval: Duration::from_millis(3_600_000),
             offsets_commit_timeout: Duration::from_millis(5_000),

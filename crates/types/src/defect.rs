@@ -101,6 +101,8 @@ defects! {
         "A deposed coordinator answers PRODUCER_FENCED from old memory (C-RES-2, H-5).";
     UpstreamCoordinatorInitAbortsWithAnyEpoch = "upstream.coordinator.init_aborts_with_any_epoch", Upstream, [],
         "InitProducerId with the right id and any epoch aborts an open transaction (C-INIT-23).";
+    UpstreamCoordinatorDowngradeWedgesId = "upstream.coordinator.downgrade_wedges_id", Upstream, [],
+        "Lowering transaction.version to 0 leaves ids of version 2 unusable until a reload (C-REC-2).";
     UpstreamProducerRefusedRecordStays = "upstream.producer.refused_record_stays", Upstream, [],
         "A record whose send() threw stays buffered and is sent later (P-API-6).";
     UpstreamProducerResendWithoutId = "upstream.producer.resend_without_id", Upstream, [],
@@ -112,6 +114,9 @@ defects! {
         "An epoch bump of an idempotent producer renumbers batches that may be written (P-SEQ-3, P-SEQ-4, P-SEQ-7).";
     UpstreamProducerPartitionMuted = "upstream.producer.partition_muted", Upstream, [],
         "One request in flight: a late success leaves its partition muted for good (P-REQ-11).";
+    UpstreamProducerVersionChangesWhileCompleting = "upstream.producer.version_changes_while_completing",
+        Upstream, ["healthy-producer-failed"],
+        "Batches left at commit are sent in the version of the next transaction, after a downgrade (P-TV-3).";
     UpstreamProducerWrapRetryReorders = "upstream.producer.wrap_retry_reorders", Upstream, [],
         "A retry across the sequence wrap is resent in the wrong order (P-ACC-7).";
     UpstreamGroupAssignmentToldOnce = "upstream.group.assignment_told_once", Upstream, [],
@@ -139,6 +144,13 @@ impl DefectSet {
     #[must_use]
     pub fn with(mut self, defect: Defect) -> Self {
         self.0[defect as usize / 64] |= 1 << (defect as usize % 64);
+        self
+    }
+
+    /// The set with `defect` off.
+    #[must_use]
+    pub fn without(mut self, defect: Defect) -> Self {
+        self.0[defect as usize / 64] &= !(1 << (defect as usize % 64));
         self
     }
 
@@ -179,6 +191,9 @@ mod tests {
         assert!(set.contains(Defect::UpstreamLeaderLsoBelowLogStart));
         assert!(!set.contains(Defect::LeaderDedupWindowFour));
         assert!(set.iter().all(|defect| defect.name().starts_with("upstream.")));
+        let repaired = set.without(Defect::UpstreamLeaderLsoBelowLogStart);
+        assert!(!repaired.contains(Defect::UpstreamLeaderLsoBelowLogStart));
+        assert_eq!(repaired.iter().count() + 1, set.iter().count());
     }
 
     #[test]

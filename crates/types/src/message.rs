@@ -138,6 +138,8 @@ messages! {
     ElectLeaders(ElectLeadersRequest, ElectLeadersResponse),
     /// Moves replicas; to the controller.
     AlterPartitionReassignments(AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse),
+    /// Changes the finalized level of a feature; to the controller.
+    UpdateFeatures(UpdateFeaturesRequest, UpdateFeaturesResponse),
 }
 
 /// What travels between actors.

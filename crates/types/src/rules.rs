@@ -6,7 +6,8 @@
 use core::fmt;
 
 /// Every rule id, grouped by what it governs: `L-` partition leader, `C-` transaction coordinator,
-/// `P-` producer, `K-` consumer, `G-` group coordinator.
+/// `P-` producer, `K-` consumer, `G-` group coordinator; and the hazards of the coordinator that can
+/// be seen when they are reached, `H-`.
 pub const RULES: &[&str] = &[
     "L-A2T-1",
     "L-A2T-2",
@@ -521,6 +522,15 @@ pub const RULES: &[&str] = &[
     "G-TV-3",
     "G-TV-4",
     "G-TV-5",
+    "H-1",
+    "H-2",
+    "H-3",
+    "H-4",
+    "H-5",
+    "H-7",
+    "H-9",
+    "H-12",
+    "H-14",
 ];
 
 /// The place of `id` in [`RULES`].

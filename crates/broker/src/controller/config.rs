@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use eosim_types::config::{BrokerConfig, TopicConfig};
 use eosim_types::metadata::{BrokerMetadata, MetadataImage, PartitionMetadata};
-use eosim_types::version::TransactionVersion;
+use eosim_types::version::{KafkaVersion, TransactionVersion};
 use eosim_types::{BrokerId, LeaderEpoch, Topic, TopicPartition};
 
 /// One topic of the cluster.
@@ -33,8 +33,10 @@ pub struct ControllerConfig {
     pub topics: Vec<TopicSpec>,
     /// Settings that all nodes share; the controller reads `broker_session_timeout`.
     pub broker_config: BrokerConfig,
-    /// The finalized level of the feature `transaction.version`.
+    /// The finalized level of the feature `transaction.version` at the start.
     pub transaction_version: TransactionVersion,
+    /// Brokers that run another Kafka version than `broker_config` says.
+    pub kafka: BTreeMap<BrokerId, KafkaVersion>,
 }
 
 impl ControllerConfig {
@@ -55,6 +57,12 @@ impl ControllerConfig {
             image.partitions.insert(tp, settled_partition(replicas, leader_epoch));
         }
         image
+    }
+
+    /// The Kafka version that `broker` runs.
+    #[must_use]
+    pub fn kafka_of(&self, broker: BrokerId) -> KafkaVersion {
+        self.kafka.get(&broker).copied().unwrap_or(self.broker_config.kafka)
     }
 
     /// The settings of each topic.

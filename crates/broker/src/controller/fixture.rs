@@ -29,6 +29,7 @@ pub(super) fn cluster(brokers: &[i32], replicas: &[&[i32]]) -> ControllerConfig 
             ..BrokerConfig::default()
         },
         transaction_version: TransactionVersion::Tv2,
+        kafka: Default::default(),
     }
 }
 

@@ -17,6 +17,7 @@ use eosim_types::{BrokerId, Env, ErrorCode, Instant, rule};
 
 mod cluster_control;
 mod config;
+mod feature_control;
 #[cfg(test)]
 mod fixture;
 mod metadata_fetch;
@@ -189,13 +190,18 @@ impl Controller {
                 replication.alter_partition(image, &request, env).into()
             }
             Request::AllocateProducerIds(request) => {
-                self.producer_id_control.generate_next_producer_id(image, request, env).into()
+                let block_size = self.config.broker_config.producer_id_block_size;
+                let ids = &mut self.producer_id_control;
+                ids.generate_next_producer_id(image, request, block_size, env).into()
             }
             Request::ElectLeaders(request) => {
                 replication.elect_leaders(image, &request, env).into()
             }
             Request::AlterPartitionReassignments(request) => {
                 replication.alter_partition_reassignments(image, &request, env).into()
+            }
+            Request::UpdateFeatures(request) => {
+                feature_control::update_features(image, request, env).into()
             }
             Request::FetchMetadata(request) => {
                 self.metadata_fetches.fetch(image, request, token, env.now, out);

@@ -9,9 +9,6 @@ use eosim_types::{Env, ErrorCode, ProducerId, rule};
 
 use super::cluster_control::check_broker_epoch;
 
-/// `ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE`.
-const PRODUCER_ID_BLOCK_SIZE: i32 = 1000;
-
 /// Hands out blocks. Its state stands in the metadata log and survives the controller.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct ProducerIdControlManager {
@@ -25,6 +22,7 @@ impl ProducerIdControlManager {
         &mut self,
         image: &MetadataImage,
         request: AllocateProducerIdsRequest,
+        block_size: i32,
         env: &mut Env<'_>,
     ) -> AllocateProducerIdsResponse {
         rule!(env, "C-PID-9");
@@ -32,14 +30,14 @@ impl ProducerIdControlManager {
             return refusal(ErrorCode::StaleBrokerEpoch);
         }
         let first = self.next_producer_id;
-        if first > i64::MAX - i64::from(PRODUCER_ID_BLOCK_SIZE) {
+        if first > i64::MAX - i64::from(block_size) {
             return refusal(ErrorCode::UnknownServerError);
         }
-        self.replay(first + i64::from(PRODUCER_ID_BLOCK_SIZE), env);
+        self.replay(first + i64::from(block_size), env);
         AllocateProducerIdsResponse {
             error: ErrorCode::None,
             producer_id_start: ProducerId(first),
-            producer_id_len: PRODUCER_ID_BLOCK_SIZE,
+            producer_id_len: block_size,
         }
     }
 
@@ -79,7 +77,7 @@ mod tests {
     ) -> (ErrorCode, i64) {
         let image = cluster(&[1, 2, 3, 4], &[]).initial_image();
         let request = AllocateProducerIdsRequest { broker: BrokerId(broker), broker_epoch };
-        let block = with_env(|env| manager.generate_next_producer_id(&image, request, env));
+        let block = with_env(|env| manager.generate_next_producer_id(&image, request, 1000, env));
         (block.error, block.producer_id_start.0)
     }
 

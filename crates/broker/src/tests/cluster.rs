@@ -110,6 +110,7 @@ impl Setup {
             ],
             broker_config: self.config.clone(),
             transaction_version: TransactionVersion::Tv2,
+            kafka: Default::default(),
         };
         config.topics.extend(offsets);
         config

@@ -3,8 +3,8 @@
 //! Promised (L-LSO-1 to L-LSO-3): the last stable offset is the first offset of the earliest
 //! transaction that is undecided, or decided by a marker that is not below the high watermark; the
 //! high watermark if there is none below it. Not promised: where the log start is above 0
-//! (L-LSO-4), at followers, or whether a restarted replica remembers transactions that a marker
-//! above the high watermark decided (L-SNP-1): both answers pass.
+//! (L-LSO-4), at followers, or that a restarted replica remembers transactions that a marker above
+//! the high watermark decided: of those before its snapshot it does not (L-SNP-1).
 
 use crate::anomaly::Report;
 use crate::facts::partition_key;
@@ -28,12 +28,13 @@ impl Invariant for Check {
                 continue;
             }
             let high_watermark = replica.high_watermark;
-            let (open, undecided) = replay.first_unstable_offset(high_watermark);
             let bounded = |first: Option<i64>| first.unwrap_or(high_watermark).min(high_watermark);
-            let allowed = [bounded(undecided), bounded(open)];
+            let offsets = replay.first_unstable_offsets(high_watermark).into_iter();
+            let allowed: Vec<i64> = offsets.map(bounded).collect();
             let held = replica.last_stable_offset;
             if !allowed.contains(&held) {
-                let shape = if held > allowed[1] { "too high" } else { "too low" };
+                let is_high = allowed.last().is_some_and(|&highest| held > highest);
+                let shape = if is_high { "too high" } else { "too low" };
                 let summary = format!(
                     "leader {} of {} holds last stable offset {held}, its log says {} (high \
                      watermark {high_watermark})",

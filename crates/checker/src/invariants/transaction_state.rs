@@ -11,14 +11,14 @@
 //! - while markers are on their way the set of partitions shrinks in memory only (C-MRK-13);
 //! - an id that was never written successfully has no record (C-INIT-10);
 //! - a fence of transaction versions 0 and 1 raises the epoch in memory first (C-END-6, C-END-19);
-//! - what the version of a record cannot hold: previous and next producer id and client version in
-//!   version 0 (C-REC-4), the last epoch before 4.5.
+//! - what a record does not hold: previous and next producer id and client version in version 0
+//!   (C-REC-4), these ids before 4.3, the last epoch before 4.5.
 
 use std::collections::BTreeMap;
 
 use eosim_types::observation::{CoordinatorDump, ReplicaDump, TransactionDump};
 use eosim_types::record::{Payload, TransactionLogValue, TransactionState};
-use eosim_types::{LeaderEpoch, ProducerEpoch, Topic, TransactionalId};
+use eosim_types::{LeaderEpoch, ProducerEpoch, ProducerId, Topic, TransactionalId};
 
 use crate::anomaly::Report;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
@@ -165,6 +165,8 @@ fn difference(
         return (!is_fresh).then_some("tombstone");
     };
     let holds_all = value.version >= 1;
+    // Every transition has one; before 4.3 it is not written.
+    let holds_ids = holds_all && value.previous_producer_id != ProducerId::NONE;
     let raised = raised_by_fence(memory, value);
     let epoch = value.producer_epoch.0 + i16::from(raised);
     let last = value.last_producer_epoch;
@@ -179,11 +181,11 @@ fn difference(
         (memory.start_timestamp_ms == value.start_timestamp_ms, "start differs"),
         (memory.last_update_timestamp_ms == value.last_update_timestamp_ms, "update differs"),
         (
-            !holds_all || memory.previous_producer_id == value.previous_producer_id,
+            !holds_ids || memory.previous_producer_id == value.previous_producer_id,
             "previous producer id differs",
         ),
         (
-            !holds_all || memory.next_producer_id == value.next_producer_id,
+            !holds_ids || memory.next_producer_id == value.next_producer_id,
             "next producer id differs",
         ),
         (

@@ -348,3 +348,27 @@ fn replicas_agree_from_the_later_log_start_on_l_fo_1() {
     let found = h.seen_in(&[dump]);
     assert_eq!(found[0].invariant, "offset-reuse");
 }
+
+/// A restart forgets the transactions that ended before its snapshot, not those after it.
+#[test]
+fn last_stable_offset_after_a_restart_between_two_markers_l_snp_1_l_lso_1() {
+    let mut h = History::new();
+    let (mut one, mut other) = (h.producer(5, Some(ID)), h.producer(6, Some(ID)));
+    h.begin(&mut one);
+    h.write(&mut one, P0);
+    h.begin(&mut other);
+    h.write(&mut other, P0);
+    h.abort(&mut one, &[P0]);
+    h.abort(&mut other, &[P0]);
+    let held = |last_stable_offset| {
+        let mut dump = h.dump();
+        for replica in &mut dump.replicas {
+            (replica.high_watermark, replica.last_stable_offset) = (2, last_stable_offset);
+        }
+        h.seen_in(&[dump])
+    };
+    for remembered in [0, 1, 2] {
+        assert_eq!(held(remembered), []);
+    }
+    assert_eq!(held(3)[0].invariant, "last-stable-offset");
+}

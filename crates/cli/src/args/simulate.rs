@@ -18,6 +18,15 @@ pub struct ModelArgs {
     /// Kafka as released: turns all upstream findings on
     #[arg(long, env = "EOSIM_AS_RELEASED")]
     pub as_released: bool,
+    /// Repairs a finding that is known, so that others come to light
+    #[arg(
+        long = "repair",
+        value_name = "NAME",
+        env = "EOSIM_REPAIR",
+        value_delimiter = ',',
+        requires = "as_released"
+    )]
+    pub repairs: Vec<String>,
 }
 
 /// One run.

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use eosim_actor::Cx;
 use eosim_types::message::{
     AlterPartitionReassignmentsRequest, DeleteRecordsRequest, ElectLeadersRequest, MetadataRequest,
-    Request, Response,
+    Request, Response, UpdateFeaturesRequest,
 };
 use eosim_types::metadata::MetadataImage;
 use eosim_types::{ActorId, BrokerId, ErrorCode, TopicPartition};
@@ -55,9 +55,9 @@ impl AdminCall {
             AdminStep::DeleteRecords { .. } | AdminStep::AbortTransaction { .. } => {
                 Self::Lookup { step: step.clone(), ask }
             }
-            AdminStep::ElectLeader { .. } | AdminStep::Reassign { .. } => {
-                Self::Controller(step.clone())
-            }
+            AdminStep::ElectLeader { .. }
+            | AdminStep::Reassign { .. }
+            | AdminStep::UpdateFeatures { .. } => Self::Controller(step.clone()),
             AdminStep::PauseUntil(_) => unreachable!("a pause asks nothing"),
         }
     }
@@ -93,6 +93,7 @@ impl AdminCall {
                 }
             }
             (_, Response::DeleteRecords(response)) => Progress::of(response.error),
+            (_, Response::UpdateFeatures(response)) => Progress::of(response.error),
             (_, Response::ElectLeaders(response)) => of_first(&response.partitions),
             (_, Response::AlterPartitionReassignments(response)) => of_first(&response.partitions),
             (_, other) => panic!("an operator was sent {}", other.api().name()),
@@ -108,6 +109,9 @@ fn of_controller(step: &AdminStep) -> Request {
         AdminStep::Reassign { partition, replicas } => {
             let partitions = [(*partition, replicas.clone())].into();
             AlterPartitionReassignmentsRequest { partitions }.into()
+        }
+        AdminStep::UpdateFeatures { transaction_version } => {
+            UpdateFeaturesRequest { transaction_version: *transaction_version }.into()
         }
         other => unreachable!("{other:?} is no business of the controller"),
     }

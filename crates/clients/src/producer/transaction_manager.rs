@@ -19,7 +19,7 @@ use eosim_actor::Correlation;
 use eosim_types::config::ProducerConfig;
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    BrokerId, Duration, Env, ErrorCode, Instant, TopicPartition, TransactionalId, rule,
+    BrokerId, Defect, Duration, Env, ErrorCode, Instant, TopicPartition, TransactionalId, rule,
 };
 
 use super::producer_batch::{Batches, ProducerIdAndEpoch};
@@ -70,6 +70,8 @@ pub(crate) struct TransactionManager {
     client_side_epoch_bump_required: bool,
     transaction_started: bool,
     is_transaction_v2_enabled: bool,
+    /// The same when the transaction began.
+    began_with_transaction_v2: bool,
     latest_finalized_features_epoch: i64,
     /// What ApiVersions and Metadata told last: features epoch and `transaction.version`.
     finalized_features: (i64, TransactionVersion),
@@ -110,6 +112,7 @@ impl TransactionManager {
             client_side_epoch_bump_required: false,
             transaction_started: false,
             is_transaction_v2_enabled: false,
+            began_with_transaction_v2: false,
             latest_finalized_features_epoch: -1,
             finalized_features: (-1, TransactionVersion::Tv0),
             coordinator_supports_bumping_epoch: false,
@@ -149,6 +152,16 @@ impl TransactionManager {
 
     pub(crate) const fn is_transaction_v2_enabled(&self) -> bool {
         self.is_transaction_v2_enabled
+    }
+
+    /// Is the transaction that was begun last one of version 2? Kafka asks anew while one is being
+    /// completed, although batches of it may not have left yet (P-TV-3).
+    pub(crate) fn is_version_2_transaction(&self, env: &Env<'_>) -> bool {
+        if env.on(Defect::UpstreamProducerVersionChangesWhileCompleting) {
+            self.is_transaction_v2_enabled
+        } else {
+            self.began_with_transaction_v2
+        }
     }
 
     pub(crate) fn has_fatal_error(&self) -> bool {
@@ -214,17 +227,20 @@ impl TransactionManager {
         env: &mut Env<'_>,
     ) {
         let (features_epoch, version) = self.finalized_features;
-        if self.latest_finalized_features_epoch >= features_epoch {
-            return;
+        if self.latest_finalized_features_epoch < features_epoch {
+            rule!(env, "P-TV-1");
+            self.latest_finalized_features_epoch = features_epoch;
+            let was_enabled = self.is_transaction_v2_enabled;
+            let version = version.min(self.client_transaction_version);
+            self.is_transaction_v2_enabled = version.supports_epoch_bump();
+            if self.is_transaction_v2_enabled && !was_enabled && !on_initialization {
+                rule!(env, "P-TV-2");
+                self.client_side_epoch_bump_required = true;
+            }
         }
-        rule!(env, "P-TV-1");
-        self.latest_finalized_features_epoch = features_epoch;
-        let was_enabled = self.is_transaction_v2_enabled;
-        let version = version.min(self.client_transaction_version);
-        self.is_transaction_v2_enabled = version.supports_epoch_bump();
-        if self.is_transaction_v2_enabled && !was_enabled && !on_initialization {
-            rule!(env, "P-TV-2");
-            self.client_side_epoch_bump_required = true;
+        if on_initialization {
+            // A prepared transaction that is kept is not begun again.
+            self.began_with_transaction_v2 = self.is_transaction_v2_enabled;
         }
     }
 

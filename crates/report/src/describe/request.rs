@@ -111,6 +111,9 @@ impl Words<'_> {
                     format!("{} to [{}]", self.partition(*tp), replicas.join(" "))
                 }))
             }
+            Request::UpdateFeatures(r) => {
+                format!("transaction.version {}", r.transaction_version.level())
+            }
             _ => String::new(),
         }
     }

@@ -97,6 +97,7 @@ impl Words<'_> {
             Response::FetchMetadata(r) => format!("metadata {}", r.image.version),
             Response::ElectLeaders(r) => self.errors(&r.partitions),
             Response::AlterPartitionReassignments(r) => self.errors(&r.partitions),
+            Response::UpdateFeatures(r) => r.error.name().to_string(),
             _ => String::new(),
         }
     }

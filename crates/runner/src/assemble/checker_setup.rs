@@ -43,7 +43,10 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
         producer_id_expiration: broker.producer_id_expiration,
         transactional_id_expiration: broker.transactional_id_expiration,
         request_timeout: broker.request_timeout,
-        last_epoch_is_persisted: plan.kafka.has(Capability::LastEpochIsWritten),
+        last_epoch_is_persisted: plan
+            .cluster
+            .versions(plan.kafka)
+            .all(|(_, kafka)| kafka.has(Capability::LastEpochIsWritten)),
         ..CheckerSetup::default()
     }
 }

@@ -17,13 +17,12 @@ use super::topology::broker_id;
 
 /// The clients of `plan`: producers, consumers, transformers, the operator.
 pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
-    let version = plan.transaction_version();
     let mut specs = Vec::new();
     for producer in &plan.producers {
         for instance in producer.instances() {
             let id = instance.transactional_id;
             specs.push(ClientSpec::Producer(ProducerSpec {
-                config: producer.config(version),
+                config: producer.config(),
                 transactional_id: id.map(|id| names.add_transactional_id(&id)),
                 start_at: at_ms(producer.start_ms),
                 workload: workload(&instance.name, &producer.workload, names),
@@ -58,6 +57,9 @@ fn operator_step(step: &OperatorStep, names: &mut Names) -> AdminStep {
         OperatorStep::DeleteRecords(step) => AdminStep::DeleteRecords {
             partition: partition(&step.partition, names),
             offset: step.before.map_or(-1, number),
+        },
+        OperatorStep::UpdateFeatures(step) => AdminStep::UpdateFeatures {
+            transaction_version: plan::version_of(step.transaction_version),
         },
         OperatorStep::AbortTransaction(step) => AdminStep::AbortTransaction {
             partition: partition(&step.partition, names),

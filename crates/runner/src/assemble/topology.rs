@@ -27,6 +27,7 @@ pub(super) fn controller_config(plan: &Plan, names: &mut Names) -> ControllerCon
         topics,
         broker_config: cluster.broker_config(plan.kafka),
         transaction_version: plan.transaction_version(),
+        kafka: cluster.versions(plan.kafka).map(|(at, kafka)| (broker_id(at), kafka)).collect(),
     }
 }
 

@@ -58,6 +58,7 @@ pub(crate) fn plan(
                 ..if several { three_brokers_config() } else { single_broker_config() }
             },
             transaction_version: case.recorded_on.transaction_version,
+            kafka: Default::default(),
         },
     };
     Ok(ClusterPlan {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use eosim_checker::Verdict;
 use eosim_scenario::ScenarioFile;
-use eosim_scenario::plan::Expectation;
+use eosim_scenario::plan::{Expectation, STUCK};
 use eosim_sim::fault::Count;
 use eosim_types::Marks;
 
@@ -237,6 +237,11 @@ pub fn judge(verdict: &Verdict, expectation: &Expectation) -> Outcome {
         (Verdict::Sound, _) => Outcome::Sound,
         (Verdict::Safety(anomalies), Expectation::Violation(expected))
             if anomalies.iter().all(|a| expected.iter().any(|name| name == a.invariant)) =>
+        {
+            Outcome::Expected
+        }
+        (Verdict::Liveness(_), Expectation::Violation(expected))
+            if expected.iter().any(|name| name == STUCK) =>
         {
             Outcome::Expected
         }

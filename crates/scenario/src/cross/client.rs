@@ -76,7 +76,7 @@ impl Cross<'_> {
 
     /// What Kafka's `ProducerConfig` refuses.
     fn idempotence(&self, path: &str, producer: &Producer) -> Checked {
-        let config = producer.config(self.plan.transaction_version());
+        let config = producer.config();
         if !config.enable_idempotence {
             if producer.transactional_id.is_none() {
                 return Ok(());

@@ -32,7 +32,8 @@ pub struct Producer {
     #[serde(default)]
     #[schemars(with = "Millis")]
     pub start_ms: u64,
-    /// The transaction version that the client speaks; the cluster's if not given.
+    /// The highest transaction version that the client speaks; it follows the cluster's up to
+    /// there. All versions if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Ranged<0, 2>")]
     pub transaction_version: Option<u8>,
@@ -68,10 +69,11 @@ impl Producer {
         })
     }
 
-    /// Its configuration in a cluster whose `transaction.version` is `cluster`.
+    /// Its configuration.
     #[must_use]
-    pub fn config(&self, cluster: TransactionVersion) -> ProducerConfig {
-        let transaction_version = self.transaction_version.map_or(cluster, super::version_of);
+    pub fn config(&self) -> ProducerConfig {
+        let newest = TransactionVersion::default();
+        let transaction_version = self.transaction_version.map_or(newest, super::version_of);
         self.settings.over(ProducerConfig { transaction_version, ..ProducerConfig::default() })
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use eosim_types::ProducerEpoch;
 use eosim_types::config::{BrokerConfig, TopicConfig};
 use eosim_types::version::KafkaVersion;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::number::Ranged;
+use crate::number::{KafkaVersionName, Ranged};
 use crate::settings::{BrokerSettings, TopicSettings};
 
 /// Brokers and topics.
@@ -29,6 +30,19 @@ pub struct Cluster {
     /// `__consumer_offsets`.
     #[serde(default)]
     pub consumer_offsets: InternalTopic,
+    /// Brokers that run another Kafka version than the cluster: `broker-1` …
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, KafkaVersionName>", extend("maxProperties" = 9))]
+    pub kafka: BTreeMap<String, KafkaVersion>,
+    /// The epoch with which a new transactional id begins: 0 in Kafka, up to 32766 to let epochs
+    /// run out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(with = "Ranged<0, 32_766>")]
+    pub first_producer_epoch: u16,
+    /// Producer ids in a block of the controller: 1000 in Kafka, fewer to have brokers ask often.
+    #[serde(default = "thousand", skip_serializing_if = "is_thousand")]
+    #[schemars(with = "Ranged<1, 1_000>")]
+    pub producer_id_block_size: u16,
     /// Which broker is the coordinator of a transactional id at the start.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Ranged<1, 9>>", extend("maxProperties" = 100))]
@@ -67,6 +81,20 @@ struct BrokerList(#[schemars(length(min = 1, max = 9))] Vec<BrokerNumber>);
 #[schemars(inline)]
 #[expect(dead_code, reason = "read by the schema only")]
 struct BrokerNumber(#[schemars(range(min = 1, max = 9))] u32);
+
+fn thousand() -> u16 {
+    1_000
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_thousand(size: &u16) -> bool {
+    *size == thousand()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(epoch: &u16) -> bool {
+    *epoch == 0
+}
 
 fn one() -> u32 {
     1
@@ -121,10 +149,24 @@ impl Default for InternalTopic {
 }
 
 impl Cluster {
+    /// The Kafka version of each broker by number, in a cluster that runs `kafka`.
+    pub fn versions(&self, kafka: KafkaVersion) -> impl Iterator<Item = (u32, KafkaVersion)> + '_ {
+        (1..=self.brokers).map(move |broker| {
+            let own = self.kafka.get(&format!("broker-{broker}"));
+            (broker, own.copied().unwrap_or(kafka))
+        })
+    }
+
     /// Configuration of every broker, which runs `kafka`.
     #[must_use]
     pub fn broker_config(&self, kafka: KafkaVersion) -> BrokerConfig {
-        self.settings.over(BrokerConfig { kafka, ..BrokerConfig::default() })
+        let first = i16::try_from(self.first_producer_epoch).expect("checked against the schema");
+        self.settings.over(BrokerConfig {
+            kafka,
+            first_producer_epoch: ProducerEpoch(first),
+            producer_id_block_size: i32::from(self.producer_id_block_size),
+            ..BrokerConfig::default()
+        })
     }
 }
 

@@ -18,6 +18,8 @@ pub enum OperatorStep {
     Reassign(Reassign),
     /// Deletes the beginning of a partition (`kafka-delete-records`).
     DeleteRecords(DeleteRecords),
+    /// Changes the level of a feature (`kafka-features upgrade`, `downgrade`).
+    UpdateFeatures(UpdateFeatures),
     /// Ends a transaction in one partition, past its coordinator (`kafka-transactions abort`).
     AbortTransaction(AbortTransaction),
     /// Finds and ends what hangs in a partition (`kafka-transactions find-hanging`, then `abort`).
@@ -59,6 +61,16 @@ pub struct DeleteRecords {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Ranged<0, 1_000_000_000>")]
     pub before: Option<u64>,
+}
+
+/// Changes the level of a feature; every node follows when its metadata do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateFeatures {
+    /// The new level, higher or lower.
+    #[serde(rename = "transaction.version")]
+    #[schemars(with = "Ranged<0, 2>")]
+    pub transaction_version: u8,
 }
 
 /// Ends a transaction in one partition: exactly one of `start_offset` and `producer` says which.
@@ -116,7 +128,7 @@ impl OperatorStep {
     #[must_use]
     pub fn partition(&self) -> Option<&str> {
         match self {
-            Self::WaitUntilMs(_) => None,
+            Self::WaitUntilMs(_) | Self::UpdateFeatures(_) => None,
             Self::ElectLeader(step) => Some(&step.partition),
             Self::Reassign(step) => Some(&step.partition),
             Self::DeleteRecords(step) => Some(&step.partition),

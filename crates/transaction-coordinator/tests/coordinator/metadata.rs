@@ -70,6 +70,7 @@ fn an_exhausted_epoch_is_not_bumped_case_99_c_sm_3() {
         &mut env(&mut marks, 0),
         30_000,
         None,
+        ProducerEpoch(0),
     );
     assert_eq!(result.err(), Some(ErrorCode::UnknownServerError));
 }
@@ -88,6 +89,7 @@ fn bumps_with_an_expected_epoch_case_100_c_sm_3() {
             &mut env(&mut marks, 0),
             30_000,
             Some(ProducerEpoch(expected)),
+            ProducerEpoch(0),
         );
         let result = result.map(|t| (t.producer_epoch.0, t.last_producer_epoch.0));
         assert_eq!(result, outcome);
@@ -169,7 +171,9 @@ fn a_pending_state_cleared_behind_the_append_throws_case_73_c_sm_9() {
     let mut marks = Marks::new();
     let mut env = env(&mut marks, 0);
     let mut metadata = metadata(Empty, 1, -1);
-    let transit = metadata.prepare_increment_producer_epoch(&mut env, 1, None).expect("idle");
+    let transit = metadata
+        .prepare_increment_producer_epoch(&mut env, 1, None, ProducerEpoch(0))
+        .expect("idle");
     metadata.pending_state = None;
     metadata.complete_transition(&mut env, transit);
 }
@@ -180,7 +184,9 @@ fn a_transition_that_does_not_follow_throws_c_sm_11() {
     let mut marks = Marks::new();
     let mut env = env(&mut marks, 0);
     let mut metadata = metadata(Empty, 1, -1);
-    let transit = metadata.prepare_increment_producer_epoch(&mut env, 1, None).expect("idle");
+    let transit = metadata
+        .prepare_increment_producer_epoch(&mut env, 1, None, ProducerEpoch(0))
+        .expect("idle");
     metadata.producer_epoch = ProducerEpoch(7);
     metadata.complete_transition(&mut env, transit);
 }

@@ -3,7 +3,7 @@
 use eosim_transaction_coordinator::CoordinatorTimer::MarkerSender;
 use eosim_transaction_coordinator::TransactionCoordinator;
 use eosim_types::record::TransactionState::*;
-use eosim_types::version::KafkaVersion;
+use eosim_types::version::{KafkaVersion, TransactionVersion};
 use eosim_types::{Defect, Duration, ErrorCode};
 
 use crate::harness::*;
@@ -36,6 +36,22 @@ fn a_leaderless_partition_is_waited_for_or_skipped_c_mrk_5() {
         world.call(TransactionCoordinator::on_metadata);
         assert_eq!(world.describe(), "CompleteCommit(10,2)");
         assert_eq!(world.marker_log.len(), usize::from(state == waits));
+    }
+}
+
+#[test]
+fn a_lowered_transaction_version_wedges_an_idle_id_as_released_only_c_rec_2() {
+    let defect = Defect::UpstreamCoordinatorDowngradeWedgesId;
+    for (as_released, answers) in [
+        (true, ["UNSUPPORTED_VERSION (-1,-1)", "CONCURRENT_TRANSACTIONS (-1,-1)"]),
+        (false, ["NONE (10,2)", "NONE (10,3)"]),
+    ] {
+        let mut world = World::with(given(CompleteCommit, 10, 1));
+        if !as_released {
+            world = repaired(defect, given(CompleteCommit, 10, 1));
+        }
+        world.metadata.transaction_version = TransactionVersion::Tv0;
+        assert_eq!([world.init(None), world.init(None)], answers);
     }
 }
 

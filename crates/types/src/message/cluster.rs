@@ -7,6 +7,7 @@ use super::PerPartition;
 use crate::error::ErrorCode;
 use crate::ids::{BrokerId, LeaderEpoch, ProducerId, TopicPartition};
 use crate::metadata::MetadataImage;
+use crate::version::TransactionVersion;
 
 /// `AllocateProducerIdsRequest` (C-PID-2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -149,4 +150,18 @@ pub struct AlterPartitionReassignmentsRequest {
 pub struct AlterPartitionReassignmentsResponse {
     /// Per partition.
     pub partitions: PerPartition<ErrorCode>,
+}
+
+/// `UpdateFeaturesRequest`, for the one feature that matters here.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct UpdateFeaturesRequest {
+    /// The new finalized level of `transaction.version`; lower ones are allowed (C-TV-1).
+    pub transaction_version: TransactionVersion,
+}
+
+/// `UpdateFeaturesResponse`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct UpdateFeaturesResponse {
+    /// `NONE`, or why the level stays.
+    pub error: ErrorCode,
 }

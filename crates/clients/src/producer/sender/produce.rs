@@ -11,7 +11,6 @@ use crate::exception::Exception;
 use crate::network_client::ClientOut;
 use crate::producer::producer_batch::BatchId;
 use crate::producer::record_accumulator::Urgency;
-use crate::producer::transaction_manager::TransactionManager;
 
 /// A poll that has nothing to wait for ends at the next tick of the real client's clock.
 const TICK: Duration = Duration::from_millis(1);
@@ -126,7 +125,8 @@ impl Sender {
         out: &mut ClientOut,
     ) {
         rule!(cx.env, "P-SND-7");
-        let tv2 = self.manager.as_ref().is_some_and(TransactionManager::is_transaction_v2_enabled);
+        let manager = self.manager.as_ref();
+        let tv2 = manager.is_some_and(|manager| manager.is_version_2_transaction(&cx.env));
         let arena = &self.accumulator.batches;
         let parts = batches.iter().map(|&id| (arena[id].partition, arena[id].record_batch()));
         let timeout = self.config.request_timeout.as_millis();

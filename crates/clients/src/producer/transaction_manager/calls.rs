@@ -38,7 +38,9 @@ impl TransactionManager {
         self.ensure_transactional()?;
         self.throw_if_pending(env)?;
         self.maybe_fail_with_error()?;
-        self.transition_to(State::InTransaction, None, Caller::Application)
+        self.transition_to(State::InTransaction, None, Caller::Application)?;
+        self.began_with_transaction_v2 = self.is_transaction_v2_enabled;
+        Ok(())
     }
 
     /// `commitTransaction()`.
@@ -81,8 +83,9 @@ impl TransactionManager {
         let end_txn = TxnRequest::EndTxn {
             producer: self.producer,
             committed: outcome == TransactionResult::Commit,
-            is_transaction_v2_enabled: self.is_transaction_v2_enabled,
+            is_transaction_v2_enabled: self.is_version_2_transaction(env),
         };
+        rule!(env, "P-TV-3");
         self.maybe_update_transaction_v2_enabled(false, env);
         let mut result = self.results.create();
         self.enqueue(end_txn, Some(result));
