@@ -8,7 +8,6 @@ use eosim_sim::cluster::{
     TwoPhaseWorkload,
 };
 use eosim_types::config::ConsumerConfig;
-use eosim_types::version::TransactionVersion;
 use eosim_types::{
     CoordinatorEpoch, Duration, Instant, Names, ProducerEpoch, ProducerId, Sequence, TopicPartition,
 };
@@ -32,9 +31,7 @@ pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
     specs.extend(plan.consumers.iter().map(|c| ClientSpec::Consumer(consumer(c, names))));
     for transformer in &plan.transformers {
         let members = transformer.instances();
-        specs.extend(
-            members.map(|m| ClientSpec::Transformer(self::transformer(&m, version, names))),
-        );
+        specs.extend(members.map(|m| ClientSpec::Transformer(self::transformer(&m, names))));
     }
     if !plan.operator.is_empty() {
         let steps = plan.operator.iter().map(|step| operator_step(step, names)).collect();
@@ -103,18 +100,14 @@ fn consumer(consumer: &plan::Consumer, names: &mut Names) -> ConsumerSpec {
     }
 }
 
-fn transformer(
-    member: &plan::TransformerInstance<'_>,
-    version: TransactionVersion,
-    names: &mut Names,
-) -> TransformerSpec {
+fn transformer(member: &plan::TransformerInstance<'_>, names: &mut Names) -> TransformerSpec {
     let spec = member.spec;
     TransformerSpec {
         consumer: ConsumerConfig {
             group: Some(names.add_group(&spec.group)),
             ..spec.consumer_config()
         },
-        producer: spec.producer_config(version),
+        producer: spec.producer_config(),
         transactional_id: names.add_transactional_id(&member.transactional_id),
         input: names.add_topic(&spec.input),
         output: names.add_topic(&spec.output),

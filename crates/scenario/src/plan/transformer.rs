@@ -2,7 +2,6 @@
 
 use eosim_types::config::{ConsumerConfig, GroupProtocol, ProducerConfig};
 use eosim_types::message::IsolationLevel;
-use eosim_types::version::TransactionVersion;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -136,11 +135,10 @@ impl Transformer {
         })
     }
 
-    /// The producer's configuration in a cluster whose `transaction.version` is `cluster`.
+    /// The producer's configuration.
     #[must_use]
-    pub fn producer_config(&self, cluster: TransactionVersion) -> ProducerConfig {
-        let base = ProducerConfig { transaction_version: cluster, ..ProducerConfig::default() };
-        self.producer_settings.over(base)
+    pub fn producer_config(&self) -> ProducerConfig {
+        self.producer_settings.over(ProducerConfig::default())
     }
 }
 
