@@ -227,20 +227,17 @@ impl TransactionManager {
         env: &mut Env<'_>,
     ) {
         let (features_epoch, version) = self.finalized_features;
-        if self.latest_finalized_features_epoch < features_epoch {
-            rule!(env, "P-TV-1");
-            self.latest_finalized_features_epoch = features_epoch;
-            let was_enabled = self.is_transaction_v2_enabled;
-            let version = version.min(self.client_transaction_version);
-            self.is_transaction_v2_enabled = version.supports_epoch_bump();
-            if self.is_transaction_v2_enabled && !was_enabled && !on_initialization {
-                rule!(env, "P-TV-2");
-                self.client_side_epoch_bump_required = true;
-            }
+        if self.latest_finalized_features_epoch >= features_epoch {
+            return;
         }
-        if on_initialization {
-            // A prepared transaction that is kept is not begun again.
-            self.began_with_transaction_v2 = self.is_transaction_v2_enabled;
+        rule!(env, "P-TV-1");
+        self.latest_finalized_features_epoch = features_epoch;
+        let was_enabled = self.is_transaction_v2_enabled;
+        let version = version.min(self.client_transaction_version);
+        self.is_transaction_v2_enabled = version.supports_epoch_bump();
+        if self.is_transaction_v2_enabled && !was_enabled && !on_initialization {
+            rule!(env, "P-TV-2");
+            self.client_side_epoch_bump_required = true;
         }
     }
 

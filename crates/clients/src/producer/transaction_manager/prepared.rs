@@ -61,6 +61,7 @@ impl TransactionManager {
         }
         self.producer = transaction.producer;
         self.is_transaction_v2_enabled = transaction.is_transaction_v2_enabled;
+        self.began_with_transaction_v2 = transaction.is_transaction_v2_enabled;
         self.transaction_started = true;
         self.state = State::InTransaction;
         Ok(())
