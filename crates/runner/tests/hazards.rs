@@ -58,6 +58,7 @@ fn every_hazard_that_can_be_counted_is_reached() {
         ("fenced-producer-reinitialises", 100, &["H-12"]),
         ("transactional-id-expiry", 20, &["C-EXP-2", "C-EXP-3"]),
         ("epochs-run-out", 20, &["C-PID-5", "C-END-15", "H-7"]),
+        ("two-phase-commit", 20, &[]),
     ];
     for (scenario, count, ids) in table {
         let (summary, broken) = sweep(scenario, *count, DefectSet::NONE);
