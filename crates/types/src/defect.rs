@@ -59,7 +59,7 @@ defects! {
         ["duplicate", "reordering", "acknowledged-lost"],
         "A retried batch gets new sequence numbers, so the leader cannot know it again.";
     LeaderDedupWindowFour = "leader.dedup.window_4", Broker,
-        ["healthy-producer-failed", "duplicate", "reordering"],
+        ["healthy-producer-failed", "duplicate", "reordering", "producer-state"],
         "The leader remembers four batches of a producer in place of five (B07, B74).";
     LeaderMarkerAcceptEqualEpoch = "leader.marker.accept_equal_epoch", Broker,
         ["torn-transaction", "aborted-read", "committed-lost"],
