@@ -11,14 +11,15 @@ use alloc::vec::Vec;
 
 use eosim_actor::{Actor, CrashKind, Cx, Event, Out};
 use eosim_types::message::Message;
-use eosim_types::observation::{Observed, TransactionRef};
+use eosim_types::observation::Observed;
 use eosim_types::{ActorId, BrokerId, Duration, ErrorCode, Instant, TopicPartition, Value};
 
 use super::alarm::Alarm;
 use super::plan::plan_transaction;
+use super::producer_session::ProducerSession;
 use super::two_phase::{ExternalStore, plan_batch};
 use crate::network_client::ClientOut;
-use crate::producer::{CallId, Producer};
+use crate::producer::{CallId, Producer, State};
 use crate::spec::{ProducerSpec, ProducerWorkload, ScriptStep};
 
 /// What the application is doing.
@@ -44,21 +45,14 @@ pub struct ProducerApplication {
     pub(super) id: ActorId,
     pub(super) spec: ProducerSpec,
     brokers: Vec<BrokerId>,
-    /// Sessions opened so far; survives a crash, like the next five.
-    sessions: u32,
+    pub(super) session: ProducerSession,
+    /// Survives a crash, like the next three.
     values: u64,
     transactions_planned: u32,
     script_position: usize,
     pub(super) store: ExternalStore,
-    /// The process died with a producer open.
-    died_open: bool,
-    pub(super) producer: Option<Producer>,
     pub(super) phase: Phase,
     pub(super) steps: VecDeque<ScriptStep>,
-    pub(super) transaction: Option<TransactionRef>,
-    pub(super) transactions_begun: u32,
-    /// Records whose futures are open.
-    pub(super) sends: VecDeque<(CallId, Value, TopicPartition)>,
     pub(super) initialized: bool,
     pub(super) fenced: bool,
     alarm: Alarm,
@@ -72,18 +66,13 @@ impl ProducerApplication {
             id,
             spec: spec.clone(),
             brokers: brokers.to_vec(),
-            sessions: 0,
+            session: ProducerSession::new(id),
             values: 0,
             transactions_planned: 0,
             script_position: 0,
             store: ExternalStore::default(),
-            died_open: false,
-            producer: None,
             phase: Phase::Down,
             steps: VecDeque::new(),
-            transaction: None,
-            transactions_begun: 0,
-            sends: VecDeque::new(),
             initialized: false,
             fenced: false,
             alarm: Alarm::OFF,
@@ -92,11 +81,10 @@ impl ProducerApplication {
 
     /// Back to the state before the run.
     pub fn reset(&mut self) {
+        self.session.reset();
         self.forget();
-        (self.sessions, self.values, self.transactions_planned) = (0, 0, 0);
-        self.script_position = 0;
+        (self.values, self.transactions_planned, self.script_position) = (0, 0, 0);
         self.store = ExternalStore::default();
-        self.died_open = false;
     }
 
     /// Has it done all that its workload asks, or given up for good?
@@ -108,8 +96,7 @@ impl ProducerApplication {
     /// What it is waiting for, in words; `None` when it is finished or pauses by its own will.
     #[must_use]
     pub fn waits_for(&self) -> Option<String> {
-        let state = self.producer.as_ref().and_then(Producer::state);
-        let state = state.map_or("no producer", crate::producer::State::name);
+        let state = self.session.state().map_or("no producer", State::name);
         match &self.phase {
             Phase::Calling(_, step) => Some(format!("{} in {state}", step.call_name())),
             Phase::Raw(..) => Some(format!("the answer to a batch sent by hand, in {state}")),
@@ -119,25 +106,15 @@ impl ProducerApplication {
 
     /// What dies with the process.
     fn forget(&mut self) {
-        self.producer = None;
         self.phase = Phase::Down;
         self.steps.clear();
-        self.transaction = None;
-        self.sends.clear();
         self.initialized = false;
         self.fenced = false;
         self.alarm = Alarm::OFF;
     }
 
-    /// The number of the session that is open or was last.
-    pub(super) const fn session(&self) -> u32 {
-        self.sessions.saturating_sub(1)
-    }
-
     fn start(&mut self, cx: &Cx<'_>, out: &mut ClientOut) {
-        if core::mem::take(&mut self.died_open) {
-            out.observe(Observed::ProducerClosed { session: self.session() });
-        }
+        self.session.started(out);
         if !self.is_finished() {
             self.phase = Phase::Pausing(self.spec.start_at.max(cx.now()));
         }
@@ -146,21 +123,8 @@ impl ProducerApplication {
     /// Opens a session.
     pub(super) fn open(&mut self, out: &mut ClientOut) {
         let transactional_id = self.spec.transactional_id;
-        self.producer = Some(Producer::new(&self.spec.config, transactional_id, &self.brokers));
-        self.sessions += 1;
-        self.transactions_begun = 0;
-        self.transaction = None;
+        self.session.open(&self.spec.config, transactional_id, &self.brokers, out);
         self.initialized = transactional_id.is_none();
-        self.sends.clear();
-        out.observe(Observed::ProducerOpened { session: self.session(), transactional_id });
-    }
-
-    /// The session is over.
-    pub(super) fn closed(&mut self, out: &mut ClientOut) {
-        self.producer = None;
-        self.transaction = None;
-        self.sends.clear();
-        out.observe(Observed::ProducerClosed { session: self.session() });
     }
 
     /// Makes sure that there are steps to take, if there ever will be.
@@ -184,7 +148,7 @@ impl ProducerApplication {
                     self.transactions_planned += 1;
                     let is_transactional = spec.transactional_id.is_some();
                     plan_transaction(workload, is_transactional, next_value, cx, steps);
-                } else if self.producer.is_some() {
+                } else if self.session.producer.is_some() {
                     steps.push_back(ScriptStep::Close);
                 }
             }
@@ -192,7 +156,7 @@ impl ProducerApplication {
                 if store.has_work(workload) {
                     let has_prepare = spec.config.transaction_two_phase_commit_enable;
                     plan_batch(workload, has_prepare, next_value, cx, steps);
-                } else if self.producer.is_some() {
+                } else if self.session.producer.is_some() {
                     steps.push_back(ScriptStep::Close);
                 }
             }
@@ -234,18 +198,19 @@ impl ProducerApplication {
     /// once; the sender goes on when the application waits.
     fn run(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
         loop {
-            while let Some(outcome) = self.producer.as_mut().and_then(Producer::pop_outcome) {
+            while let Some(outcome) = self.session.producer.as_mut().and_then(Producer::pop_outcome)
+            {
                 self.learn(outcome, cx, out);
             }
             if self.go_on(cx, out) {
                 continue;
             }
-            if !self.producer.as_mut().is_some_and(|producer| producer.turn(cx, out)) {
+            if !self.session.producer.as_mut().is_some_and(|producer| producer.turn(cx, out)) {
                 break;
             }
         }
         let own = if let Phase::Pausing(until) = self.phase { until } else { Instant::FAR };
-        let wake = self.producer.as_ref().map_or(Instant::FAR, Producer::next_wake);
+        let wake = self.session.producer.as_ref().map_or(Instant::FAR, Producer::next_wake);
         self.alarm.set(own.min(wake), out);
     }
 }
@@ -259,12 +224,12 @@ impl Actor for ProducerApplication {
             Event::Started => self.start(cx, out),
             Event::Timer(_) => self.alarm.rang(),
             Event::Response { correlation, message: Message::Response(response) } => {
-                if let Some(producer) = &mut self.producer {
+                if let Some(producer) = &mut self.session.producer {
                     producer.arrived(correlation, Some(response));
                 }
             }
             Event::Disconnected { correlation } => {
-                if let Some(producer) = &mut self.producer {
+                if let Some(producer) = &mut self.session.producer {
                     producer.arrived(correlation, None);
                 }
             }
@@ -278,7 +243,7 @@ impl Actor for ProducerApplication {
 
     fn crash(&mut self, _: CrashKind) {
         let finished = self.is_finished();
-        self.died_open = self.producer.is_some();
+        self.session.crash();
         self.forget();
         if finished {
             self.phase = Phase::Finished;

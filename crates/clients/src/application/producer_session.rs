@@ -155,13 +155,13 @@ impl ProducerSession {
         }
     }
 
-    /// Commit or abort is over.
+    /// Commit or abort is over, and so is what it tells.
     pub(super) fn end_answered(
         &mut self,
         commit: bool,
         result: &Result<(), Exception>,
         out: &mut ClientOut,
-    ) {
+    ) -> EndOutcome {
         let refused = commit && self.producer.as_ref().is_some_and(Producer::commit_is_refused);
         let outcome = match result {
             Ok(()) => EndOutcome::Done,
@@ -178,6 +178,7 @@ impl ProducerSession {
         if result.is_ok() {
             self.transaction = None;
         }
+        outcome
     }
 
     /// Something was thrown; `true` if the producer can do nothing more but close.

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use eosim_actor::Cx;
-use eosim_types::observation::{EndOutcome, Observed, SendOutcome, TransactionRef};
+use eosim_types::observation::{Observed, SendOutcome};
 use eosim_types::record::{Payload, Record, RecordBatch};
 use eosim_types::{
     ErrorCode, LeaderEpoch, ProducerEpoch, ProducerId, Sequence, TopicPartition, Value, rule,
@@ -14,7 +14,7 @@ use eosim_types::{
 use super::producer_application::{Phase, ProducerApplication, is_fencing};
 use crate::exception::Exception;
 use crate::network_client::ClientOut;
-use crate::producer::{Call, CallId, Outcome, Producer, RecordOutcome, State};
+use crate::producer::{Call, CallId, Outcome, State};
 use crate::spec::ScriptStep;
 
 impl ScriptStep {
@@ -88,17 +88,17 @@ impl ProducerApplication {
     }
 
     fn make_call(&mut self, step: ScriptStep, cx: &mut Cx<'_>, out: &mut ClientOut) {
-        if self.producer.is_none() {
+        if self.session.producer.is_none() {
             if step == ScriptStep::Close {
                 return;
             }
             self.open(out);
         }
         let call = step.call().expect("steps without a call are taken elsewhere");
-        let producer = self.producer.as_mut().expect("opened above");
+        let producer = self.session.producer.as_mut().expect("opened above");
         let id = producer.call(call, cx);
         if let ScriptStep::Send { partition, value, .. } = step {
-            self.sends.push_back((id, value, partition));
+            self.session.await_record(id, value, partition);
         }
         self.phase = Phase::Calling(id, step);
     }
@@ -106,29 +106,21 @@ impl ProducerApplication {
     fn observe_call(&mut self, step: &ScriptStep, out: &mut ClientOut) {
         match *step {
             ScriptStep::Send { partition, value, .. } => {
-                if self.producer.is_none() {
+                if self.session.producer.is_none() {
                     self.open(out);
                 }
                 self.observe_send(partition, value, out);
             }
             ScriptStep::CommitTransaction | ScriptStep::AbortTransaction => {
                 let commit = *step == ScriptStep::CommitTransaction;
-                if let Some(transaction) = self.transaction {
-                    out.observe(Observed::EndCalled { transaction, commit });
-                }
+                self.session.end_called(commit, out);
             }
             _ => {}
         }
     }
 
     fn observe_send(&self, partition: TopicPartition, value: Value, out: &mut ClientOut) {
-        out.observe(Observed::SendCalled {
-            value,
-            partition,
-            session: self.session(),
-            transaction: self.transaction,
-            input: self.input(),
-        });
+        self.session.observe_send(partition, value, self.input(), out);
     }
 
     fn send_by_hand(
@@ -140,7 +132,7 @@ impl ProducerApplication {
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
     ) {
-        if self.producer.is_none() {
+        if self.session.producer.is_none() {
             self.open(out);
         }
         for &value in &values {
@@ -160,7 +152,7 @@ impl ProducerApplication {
             base_sequence,
             payload: Payload::Records(Arc::from(records)),
         };
-        let producer = self.producer.as_mut().expect("opened above");
+        let producer = self.session.producer.as_mut().expect("opened above");
         let call = producer.call(Call::RawProduce { partition, batch }, cx);
         self.phase = Phase::Raw(call, partition, values);
     }
@@ -168,7 +160,7 @@ impl ProducerApplication {
     /// Takes in an outcome.
     pub(super) fn learn(&mut self, outcome: Outcome, cx: &mut Cx<'_>, out: &mut ClientOut) {
         match outcome {
-            Outcome::Record(record) => self.record_completed(record, out),
+            Outcome::Record(record) => self.session.record_completed(record, out),
             Outcome::RawProduced { call, outcome } => self.raw_answered(call, outcome, out),
             Outcome::Returned { call, result } => {
                 if !matches!(&self.phase, Phase::Calling(waited, _) if *waited == call) {
@@ -180,26 +172,6 @@ impl ProducerApplication {
                 }
             }
         }
-    }
-
-    /// P-MOD-4.
-    fn record_completed(&mut self, record: RecordOutcome, out: &mut ClientOut) {
-        let place = self.sends.iter().position(|(call, ..)| *call == record.call);
-        let Some((_, value, partition)) = place.and_then(|at| self.sends.remove(at)) else {
-            return;
-        };
-        let outcome = match record.result {
-            Ok(offset) => SendOutcome::Acknowledged { offset },
-            Err(exception) => {
-                let error = exception.error_code();
-                if record.definitely_refused {
-                    SendOutcome::Refused { error }
-                } else {
-                    SendOutcome::Unknown { error }
-                }
-            }
-        };
-        out.observe(Observed::SendAnswered { value, partition, outcome });
     }
 
     fn raw_answered(&mut self, call: CallId, answer: (ErrorCode, i64), out: &mut ClientOut) {
@@ -242,14 +214,14 @@ impl ProducerApplication {
             }
             ScriptStep::InitTransactions if result.is_ok() => {
                 self.initialized = true;
-                out.observe(Observed::TransactionsInitialized { session: self.session() });
+                self.session.initialized(out);
             }
-            ScriptStep::BeginTransaction if result.is_ok() => self.begun(out),
+            ScriptStep::BeginTransaction if result.is_ok() => self.session.begun(out),
             ScriptStep::ResumeTransaction(_) if result.is_ok() => self.resumed(),
             ScriptStep::CommitTransaction => self.ended(true, result, out),
             ScriptStep::AbortTransaction => self.ended(false, result, out),
             ScriptStep::Close => {
-                self.closed(out);
+                self.session.closed(out);
                 self.after_close();
             }
             ScriptStep::Send { .. } => self.send_returned(call, result, out),
@@ -261,51 +233,29 @@ impl ProducerApplication {
         }
     }
 
-    fn begun(&mut self, out: &mut ClientOut) {
-        let (producer, session) = (self.id, self.session());
-        let transaction = TransactionRef { producer, session, number: self.transactions_begun };
-        self.transactions_begun += 1;
-        self.transaction = Some(transaction);
-        out.observe(Observed::TransactionBegun { transaction });
-    }
-
-    /// A `send()` that threw has no future: its record is refused at once.
     fn send_returned(&mut self, call: CallId, result: Result<(), Exception>, out: &mut ClientOut) {
         let Err(thrown) = result else { return };
-        let result = Err(thrown.clone());
-        self.record_completed(RecordOutcome { call, result, definitely_refused: true }, out);
+        self.session.send_threw(call, &thrown, out);
         self.recover(&thrown, out);
     }
 
     /// Commit or abort is over.
     fn ended(&mut self, commit: bool, result: Result<(), Exception>, out: &mut ClientOut) {
-        let refused = commit && self.producer.as_ref().is_some_and(Producer::commit_is_refused);
-        let outcome = match &result {
-            Ok(()) => EndOutcome::Done,
-            Err(thrown) if refused => EndOutcome::Refused { error: thrown.error_code() },
-            Err(thrown) => EndOutcome::Unknown { error: thrown.error_code() },
-        };
-        if let Some(transaction) = self.transaction {
-            out.observe(Observed::EndAnswered { transaction, commit, outcome });
-            if commit {
-                self.store.commit_ended(transaction, outcome);
-            }
+        let transaction = self.session.transaction;
+        let outcome = self.session.end_answered(commit, &result, out);
+        if let (true, Some(transaction)) = (commit, transaction) {
+            self.store.commit_ended(transaction, outcome);
         }
-        match result {
-            Ok(()) => self.transaction = None,
-            Err(thrown) => self.recover(&thrown, out),
+        if let Err(thrown) = result {
+            self.recover(&thrown, out);
         }
     }
 
     /// P-APP: an abortable error is answered by an abort, everything else by closing.
     fn recover(&mut self, thrown: &Exception, out: &mut ClientOut) {
-        let producer = self.producer.as_ref();
-        let state = producer.and_then(Producer::state);
         let error = thrown.error_code();
-        let failed = state == Some(State::FatalError);
-        if failed {
+        if self.session.observe_failure(error, out) {
             self.fenced |= is_fencing(error);
-            out.observe(Observed::ProducerFailed { session: self.session(), error });
         }
         if self.is_self_willed() {
             self.give_up();
@@ -314,10 +264,9 @@ impl ProducerApplication {
 
     /// The transaction is lost, unless it is decided already: the next life commits it.
     pub(super) fn give_up(&mut self) {
-        let state = self.producer.as_ref().and_then(Producer::state);
         let is_decided = self.store.decided.is_some();
         self.steps.clear();
-        self.steps.push_back(match state {
+        self.steps.push_back(match self.session.state() {
             Some(State::AbortableError) if !is_decided => ScriptStep::AbortTransaction,
             _ => ScriptStep::Close,
         });

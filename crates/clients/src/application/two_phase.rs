@@ -87,8 +87,8 @@ impl ProducerApplication {
     /// The store takes over the batch's effect and the prepared transaction; not if a record of it
     /// was lost while it was prepared.
     pub(super) fn decide(&mut self, out: &mut ClientOut) {
-        let prepared = self.producer.as_ref().and_then(Producer::prepared_transaction);
-        let (Some(transaction), Some(prepared)) = (self.transaction, prepared) else {
+        let prepared = self.session.producer.as_ref().and_then(Producer::prepared_transaction);
+        let (Some(transaction), Some(prepared)) = (self.session.transaction, prepared) else {
             return self.give_up();
         };
         self.store.next_batch += 1;
@@ -98,6 +98,6 @@ impl ProducerApplication {
 
     /// A transaction of a life before goes on.
     pub(super) fn resumed(&mut self) {
-        self.transaction = self.store.decided.map(|decided| decided.transaction);
+        self.session.transaction = self.store.decided.map(|decided| decided.transaction);
     }
 }
