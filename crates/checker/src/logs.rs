@@ -14,6 +14,7 @@ use crate::facts::{Facts, Index, Send, partition_key};
 use crate::replay::{Ended, Replay};
 use crate::setup::CheckerSetup;
 use crate::table::{Table, index};
+use crate::words;
 
 /// What became of a record, as the log of its partition says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,6 +200,26 @@ impl Logs {
         let at = |index: Index| &self.places[index as usize];
         let first = self.place_at.get(value.0).map(at);
         core::iter::successors(first, move |place| place.next_of_value.map(at))
+    }
+
+    /// Why `send`, which was to be committed, never will be: in a word, and for people. `None` if it
+    /// is, still may be, or cannot be told. To be asked only for values that were sent once.
+    pub(crate) fn loss(
+        &self,
+        setup: &CheckerSetup,
+        dump: &ClusterDump,
+        send: &Send,
+    ) -> Option<(&'static str, String)> {
+        let fate = match self.presence(setup, dump, send) {
+            Presence::Missing => return Some(("not in the log", "not in the log".to_string())),
+            Presence::At(place) => place.fate,
+            Presence::Unknown => return None,
+        };
+        match fate {
+            Fate::Aborted(_) => Some(("ABORT marker", words::fate(fate))),
+            Fate::Open if dump.healed => Some(("no marker", words::fate(fate))),
+            _ => None,
+        }
     }
 
     /// Where `send` lies in its partition. To be asked only for values that were sent once.

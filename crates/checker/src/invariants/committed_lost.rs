@@ -10,8 +10,6 @@ use crate::anomaly::Report;
 use crate::facts::{Send, Transaction};
 use crate::group_offsets::{CommittedOffset, committed_offsets, is_readable};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
-use crate::logs::{Fate, Presence};
-use crate::words;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "committed-lost",
@@ -45,15 +43,7 @@ fn records(cx: Context<'_>, end: End<'_>, transaction: &Transaction, report: &mu
         if !cx.facts.is_unique(index) || !is_due(cx, transaction, send) {
             continue;
         }
-        let (shape, fate) = match end.logs.presence(cx.setup, end.dump, send) {
-            Presence::Missing => ("not in the log", "not in the log".to_string()),
-            Presence::At(place) => match place.fate {
-                Fate::Aborted(_) => ("ABORT marker", words::fate(place.fate)),
-                Fate::Open if end.dump.healed => ("no marker", words::fate(place.fate)),
-                _ => continue,
-            },
-            Presence::Unknown => continue,
-        };
+        let Some((shape, fate)) = end.logs.loss(cx.setup, end.dump, send) else { continue };
         let words = cx.words();
         let summary =
             format!("{}: {} is {fate}", words.transaction(transaction), words.send(index));

@@ -8,9 +8,7 @@
 use crate::anomaly::Report;
 use crate::facts::Transaction;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
-use crate::logs::{Fate, Presence};
 use crate::observe::{Kind, Seen};
-use crate::words;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "decision-lost",
@@ -53,15 +51,7 @@ fn records(cx: Context<'_>, end: End<'_>, fact: &Transaction, report: &mut Repor
         if !is_due {
             continue;
         }
-        let (shape, fate) = match end.logs.presence(cx.setup, end.dump, send) {
-            Presence::Missing => ("not in the log", "not in the log".to_string()),
-            Presence::At(place) => match place.fate {
-                Fate::Aborted(_) => ("ABORT marker", words::fate(place.fate)),
-                Fate::Open if end.dump.healed => ("no marker", words::fate(place.fate)),
-                _ => continue,
-            },
-            Presence::Unknown => continue,
-        };
+        let Some((shape, fate)) = end.logs.loss(cx.setup, end.dump, send) else { continue };
         let (transaction, send_words) = (cx.words().transaction(fact), cx.words().send(index));
         let summary =
             format!("{transaction}, was decided to be committed: {send_words} is {fate}");
