@@ -198,6 +198,11 @@ pub(super) fn read<T: DeserializeOwned>(what: &str, value: &Value) -> Result<T, 
     T::deserialize(value).map_err(|error| Unsupported(format!("{what} {value}: {error}")))
 }
 
+/// The name of a step that could be read.
+pub(super) fn name_of(step: &Value) -> &str {
+    step["do"].as_str().expect("a step is known by its name")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

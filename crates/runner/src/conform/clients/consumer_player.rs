@@ -9,7 +9,7 @@ use eosim_types::{Duration, Instant, Marks};
 use serde_json::{Map, Value, json};
 
 use super::broker::{ScriptedBroker, nodes};
-use super::case::{ClientCase, read};
+use super::case::{ClientCase, name_of, read};
 use super::consumer_steps::{Step, settings};
 use super::judge::{Seen, thrown};
 use super::names::{CaseNames, committable};
@@ -66,10 +66,9 @@ impl ConsumerPlayer {
         };
         player.consumer.connected(player.api_versions.clone());
         for (at, step) in case.app.iter().enumerate() {
-            let step: Step = read("the step", step)?;
-            let mut entry = player.step(&step)?;
+            let mut entry = player.step(&read("the step", step)?)?;
             entry.insert("step".to_string(), json!(at));
-            entry.insert("do".to_string(), json!(step.name()));
+            entry.insert("do".to_string(), json!(name_of(step)));
             player.outcome.push(entry.into());
         }
         player.settle()?;

@@ -96,34 +96,6 @@ const fn fetches_timeout() -> u64 {
     8_000
 }
 
-impl Step {
-    /// Its name in the recordings.
-    pub(super) const fn name(&self) -> &'static str {
-        match self {
-            Self::Assign { .. } => "assign",
-            Self::Seek { .. } => "seek",
-            Self::SeekToEnd { .. } => "seek_to_end",
-            Self::Release { .. } => "release",
-            Self::Position { .. } => "position",
-            Self::Committed { .. } => "committed",
-            Self::Commit { .. } => "commit",
-            Self::Lag { .. } => "lag",
-            Self::EndOffsets { .. } => "end_offsets",
-            Self::BeginningOffsets { .. } => "beginning_offsets",
-            Self::PollOnce { .. } => "poll_once",
-            Self::PollFetches { .. } => "poll_fetches",
-            Self::PollFor { .. } => "poll_for",
-            Self::Sleep { .. } => "sleep",
-            Self::Settle {} => "settle",
-            Self::Count { .. } => "count",
-            Self::Await { .. } => "await",
-            Self::AwaitAnswered { .. } => "await_answered",
-            Self::Disconnect { .. } => "disconnect",
-            Self::Features { .. } => "features",
-        }
-    }
-}
-
 /// The settings that the model has, as the user wrote them; others have no effect, as in Kafka.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 struct Settings {

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use super::broker::{
     GROUP_COORDINATOR, LEADER, SECOND_LEADER, ScriptedBroker, TRANSACTION_COORDINATOR, nodes,
 };
-use super::case::ClientCase;
+use super::case::{ClientCase, name_of};
 use super::judge::{Seen, thrown};
 use super::names::{CaseNames, committable};
 use super::network::{Arrival, Features, Network};
@@ -62,6 +62,7 @@ struct Sent {
 #[derive(Clone)]
 struct AppStep {
     at: usize,
+    name: String,
     step: Step,
     own_thread: bool,
 }
@@ -70,6 +71,7 @@ struct AppStep {
 #[derive(Clone)]
 struct Begun {
     at: usize,
+    name: String,
     step: Step,
     waiting: Option<Waiting>,
 }
@@ -107,10 +109,11 @@ impl ProducerPlayer {
         let transactional_id = transactional_id.map(|id| names.add_transactional_id(&id));
         let mut steps = VecDeque::new();
         for (at, step) in case.app.iter().enumerate() {
-            let (step, own_thread) = read_step(step)?;
-            steps.push_back(AppStep { at, step, own_thread });
+            let ((step, own_thread), name) = (read_step(step)?, name_of(step).to_string());
+            steps.push_back(AppStep { at, name, step, own_thread });
         }
-        steps.push_back(AppStep { at: case.app.len(), step: Step::Settle {}, own_thread: false });
+        let (at, name) = (case.app.len(), "settle".to_string());
+        steps.push_back(AppStep { at, name, step: Step::Settle {}, own_thread: false });
         let producer = Producer::new(&config, transactional_id, &nodes(case));
         let api_versions = api_versions(case)?;
         let mut player = Self {
@@ -231,13 +234,13 @@ impl ProducerPlayer {
             self.end(&begun);
             return Ok(true);
         }
-        let Some(AppStep { at, step, own_thread }) = self.steps.pop_front() else {
+        let Some(AppStep { at, name, step, own_thread }) = self.steps.pop_front() else {
             return Ok(false);
         };
         let waiting = self.begin(at, &step)?;
-        let begun = Begun { at, step, waiting };
+        let begun = Begun { at, name, step, waiting };
         if own_thread {
-            self.note(at, begun.step.name(), json!({ "async": true }));
+            self.note(at, &begun.name, json!({ "async": true }));
             self.background.push(begun);
         } else if begun.waiting.is_some() {
             let endless = matches!(begun.waiting, Some(Waiting::Call(_) | Waiting::Until(_)));
@@ -258,7 +261,7 @@ impl ProducerPlayer {
             Step::Sleep { ms } => Some(Waiting::Until(now + Duration::from_millis(*ms))),
             Step::Settle {} | Step::State {} => Some(Waiting::Settled(Settling::begin(now))),
             Step::Join { of } => {
-                let named = self.background.iter().rposition(|begun| begun.step.name() == of);
+                let named = self.background.iter().rposition(|begun| begun.name == *of);
                 Some(Waiting::Join(named.ok_or_else(|| Unsupported(format!("join of {of}")))?))
             }
             Step::Release { name } => {
@@ -362,13 +365,13 @@ impl ProducerPlayer {
         match begun.waiting {
             Some(Waiting::Call(_)) => {
                 let entry = self.result_of(begun);
-                self.note(begun.at, begun.step.name(), entry);
+                self.note(begun.at, &begun.name, entry);
             }
             Some(Waiting::Join(place)) => {
                 let joined = self.background[place].clone();
                 let mut entry = self.result_of(&joined);
                 entry["step"] = json!(joined.at);
-                entry["joined"] = json!(joined.step.name());
+                entry["joined"] = json!(joined.name);
                 self.outcome.push(entry);
             }
             Some(Waiting::Settled(_)) if begun.step == (Step::State {}) => {

@@ -81,35 +81,6 @@ pub(super) enum Step {
     },
 }
 
-impl Step {
-    /// Its name in the recordings.
-    pub(super) const fn name(&self) -> &'static str {
-        match self {
-            Self::Init {} => "init",
-            Self::Begin {} => "begin",
-            Self::Send { .. } => "send",
-            Self::Flush {} => "flush",
-            Self::Offsets { .. } => "offsets",
-            Self::Commit {} => "commit",
-            Self::Abort {} => "abort",
-            Self::Close { .. } => "close",
-            Self::Await { .. } => "await",
-            Self::AwaitAnswered { .. } => "await_answered",
-            Self::Wait { .. } => "wait",
-            Self::AwaitState { .. } => "await_state",
-            Self::Release { .. } => "release",
-            Self::Sleep { .. } => "sleep",
-            Self::Settle {} => "settle",
-            Self::State {} => "state",
-            Self::Count { .. } => "count",
-            Self::Features { .. } => "features",
-            Self::Disconnect { .. } => "disconnect",
-            Self::SetNextSequence { .. } => "set_next_sequence",
-            Self::Join { .. } => "join",
-        }
-    }
-}
-
 /// One step, and whether it runs in a thread of its own.
 pub(super) fn read_step(step: &Value) -> Result<(Step, bool), Unsupported> {
     let mut step = step.clone();
