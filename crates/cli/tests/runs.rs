@@ -105,17 +105,13 @@ fn a_replay_that_ends_otherwise_is_told() {
 fn the_summary_does_not_depend_on_jobs() {
     let folder = Folder::new();
     let scenarios = library("");
-    let verdicts = ["1", "2", "5"].map(|jobs| {
-        let words = ["sweep", &scenarios, "--count", "5", "--jobs", jobs, "--out", jobs];
-        let ended = folder.eosim(&words);
-        assert!(!ended.err.contains("VIOLATION"), "{ended:?}");
-        ended.code
-    });
-    // Five seeds are too few for every expected violation and every required fault.
-    assert!(matches!(verdicts[0], Some(0 | 12 | 13)), "{verdicts:?}");
-    assert_eq!(verdicts, [verdicts[0]; 3]);
+    // Enough seeds for every expected violation and every required fault.
+    for jobs in ["1", "2", "5"] {
+        let words = ["sweep", &scenarios, "--count", "20", "--jobs", jobs, "--out", jobs];
+        folder.ends(&words, 0);
+    }
     let one = folder.read("1/latest/summary.jsonl");
-    assert_eq!(one.lines().count() % 5, 0);
+    assert_eq!(one.lines().count() % 20, 0);
     for jobs in ["2", "5"] {
         assert_eq!(one, folder.read(&format!("{jobs}/latest/summary.jsonl")));
     }

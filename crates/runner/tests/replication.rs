@@ -144,10 +144,17 @@ fn written(dump: &ClusterDump) -> Option<usize> {
 
 #[test]
 fn memory_is_what_the_logs_say_at_every_step_l_snp_4_c_load_5_g_mark_5() {
-    for scenario in ["mixed", "coordinator-crash", "zombie-fencing"] {
+    // Where no coordinator is away before it has written anything.
+    let runs = [
+        ("mixed", 3),
+        ("coordinator-failover-stages", 0),
+        ("coordinator-crash", 3),
+        ("zombie-fencing", 3),
+    ];
+    for (scenario, seed) in runs {
         let mut checker = Checker::new(&CheckerSetup::default());
         let mut held = ClusterDump::default();
-        watch(scenario, 3, |dump| {
+        watch(scenario, seed, |dump| {
             checker.look(dump);
             if written(dump).is_some() {
                 held = dump.clone();
