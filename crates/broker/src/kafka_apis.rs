@@ -4,8 +4,10 @@
 
 use eosim_actor::RequestToken;
 use eosim_types::message::{
-    CoordinatorKey, FindCoordinatorRequest, FindCoordinatorResponse, MetadataResponse, Request,
+    ApiVersionsResponse, CoordinatorKey, FindCoordinatorRequest, FindCoordinatorResponse,
+    MetadataResponse, Request,
 };
+use eosim_types::metadata::MetadataImage;
 use eosim_types::{ErrorCode, GroupId, Topic, TopicPartition};
 
 use crate::io::Io;
@@ -49,6 +51,7 @@ pub(crate) fn handle(
         | Request::ConsumerGroupHeartbeat(_) => {
             parts.group_coordinator.handle_request(io, replicas, token, request);
         }
+        Request::ApiVersions(_) => io.respond(token, api_versions(io.image)),
         Request::Metadata(_) => io.respond(token, MetadataResponse { image: io.image.clone() }),
         Request::FindCoordinator(request) => find_coordinator(io, parts, token, request),
         Request::InitProducerId(_)
@@ -60,6 +63,14 @@ pub(crate) fn handle(
             parts.transaction_coordinator.handle_request(io, token, request);
         }
         other => panic!("a broker does not answer {}", other.api().name()),
+    }
+}
+
+/// What this broker's own metadata says, which may be stale (P-TV-1).
+fn api_versions(image: &MetadataImage) -> ApiVersionsResponse {
+    ApiVersionsResponse {
+        finalized_features_epoch: i64::try_from(image.version).unwrap_or(i64::MAX),
+        transaction_version: image.transaction_version,
     }
 }
 

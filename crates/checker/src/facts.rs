@@ -45,7 +45,12 @@ pub(crate) struct Transaction {
     pub(crate) end_called: Option<When>,
     /// Definite success, and whether it was a commit.
     pub(crate) done: Option<(bool, When)>,
-    /// A commit was definitely refused.
+    /// The number of the session that called `commitTransaction()` last.
+    pub(crate) commit_called_in: Option<u32>,
+    /// A life of its producer before the one that called last had called `commitTransaction()`, and
+    /// what came of that nobody knows: no later answer is about it (N6).
+    pub(crate) commit_in_doubt: bool,
+    /// A commit was definitely refused, and none is in doubt.
     pub(crate) commit_refused: Option<(ErrorCode, When)>,
     /// When it last answered, however.
     pub(crate) ended: Option<When>,

@@ -109,10 +109,15 @@ impl Facts {
             }
             Observed::EndCalled { transaction, commit } => {
                 let at = self.transaction_named(*transaction, when);
+                let session = self.sessions.iter().rev().find(|session| session.actor == actor);
+                let session = session.map(|session| session.number);
                 let fact = &mut self.transactions[at as usize];
                 fact.end_called.get_or_insert(when);
                 if *commit {
                     fact.commit_called.get_or_insert(when);
+                    let before = fact.commit_called_in;
+                    fact.commit_called_in = session;
+                    fact.commit_in_doubt |= before.is_some() && before != session;
                 }
             }
             Observed::EndAnswered { transaction, commit, outcome } => {
@@ -175,6 +180,8 @@ impl Facts {
             commit_called: None,
             end_called: None,
             done: None,
+            commit_called_in: None,
+            commit_in_doubt: false,
             commit_refused: None,
             ended: None,
             last_send: None,
@@ -273,7 +280,9 @@ impl Facts {
         fact.ended = Some(when);
         match outcome {
             EndOutcome::Done => fact.done = Some((commit, when)),
-            EndOutcome::Refused { error } if commit => fact.commit_refused = Some((error, when)),
+            EndOutcome::Refused { error } if commit && !fact.commit_in_doubt => {
+                fact.commit_refused = Some((error, when));
+            }
             EndOutcome::Refused { .. } | EndOutcome::Unknown { .. } => {}
         }
         Seen::Ended { transaction }

@@ -152,25 +152,25 @@ fn example_2_remembers_five_batches() {
     check(
         &seen(&run, "producer", &["Produce "]),
         &expect![[r#"
-        -> [1] #3 Produce v13 acks=-1 u12-idem-0 seq 0 [s0 s1 s2] of 0/0
-        <- #3 Produce u12-idem-0 NONE @0
-        -> [1] #4 Produce v13 acks=-1 u12-idem-0 seq 0 [s0 s1 s2] of 0/0
-        <- #4 Produce u12-idem-0 NONE @0
-        -> [1] #5 Produce v13 acks=-1 u12-idem-0 seq 5 [s5 s6 s7] of 0/0
-        <- #5 Produce u12-idem-0 OUT_OF_ORDER_SEQUENCE_NUMBER @-1
-        -> [1] #6 Produce v13 acks=-1 u12-idem-0 seq 3 [s3 s4 s5] of 0/0
-        <- #6 Produce u12-idem-0 NONE @3
-        -> [1] #7 Produce v13 acks=-1 u12-idem-0 seq 6 [s6 s7 s8] of 0/0
-        <- #7 Produce u12-idem-0 NONE @6
-        -> [1] #8 Produce v13 acks=-1 u12-idem-0 seq 9 [s9 s10 s11] of 0/0
-        <- #8 Produce u12-idem-0 NONE @9
-        -> [1] #9 Produce v13 acks=-1 u12-idem-0 seq 12 [s12 s13 s14] of 0/0
-        <- #9 Produce u12-idem-0 NONE @12
-        -> [1] #10 Produce v13 acks=-1 u12-idem-0 seq 15 [s15 s16 s17] of 0/0
-        <- #10 Produce u12-idem-0 NONE @15
-        -> [1] #11 Produce v13 acks=-1 u12-idem-0 seq 0 [s0 s1 s2] of 0/0
-        <- #11 Produce u12-idem-0 OUT_OF_ORDER_SEQUENCE_NUMBER @-1
-    "#]],
+            -> [1] #4 Produce v13 acks=-1 u12-idem-0 seq 0 [s0 s1 s2] of 0/0
+            <- #4 Produce u12-idem-0 NONE @0
+            -> [1] #5 Produce v13 acks=-1 u12-idem-0 seq 0 [s0 s1 s2] of 0/0
+            <- #5 Produce u12-idem-0 NONE @0
+            -> [1] #6 Produce v13 acks=-1 u12-idem-0 seq 5 [s5 s6 s7] of 0/0
+            <- #6 Produce u12-idem-0 OUT_OF_ORDER_SEQUENCE_NUMBER @-1
+            -> [1] #7 Produce v13 acks=-1 u12-idem-0 seq 3 [s3 s4 s5] of 0/0
+            <- #7 Produce u12-idem-0 NONE @3
+            -> [1] #8 Produce v13 acks=-1 u12-idem-0 seq 6 [s6 s7 s8] of 0/0
+            <- #8 Produce u12-idem-0 NONE @6
+            -> [1] #9 Produce v13 acks=-1 u12-idem-0 seq 9 [s9 s10 s11] of 0/0
+            <- #9 Produce u12-idem-0 NONE @9
+            -> [1] #10 Produce v13 acks=-1 u12-idem-0 seq 12 [s12 s13 s14] of 0/0
+            <- #10 Produce u12-idem-0 NONE @12
+            -> [1] #11 Produce v13 acks=-1 u12-idem-0 seq 15 [s15 s16 s17] of 0/0
+            <- #11 Produce u12-idem-0 NONE @15
+            -> [1] #12 Produce v13 acks=-1 u12-idem-0 seq 0 [s0 s1 s2] of 0/0
+            <- #12 Produce u12-idem-0 OUT_OF_ORDER_SEQUENCE_NUMBER @-1
+        "#]],
     );
     check(
         &dump_log(&run),
@@ -262,19 +262,19 @@ fn example_3_applications_see_the_fence() {
     check(
         &seen(&run, "producer-2", &["InitProducerId", "* "]),
         &expect![[r#"
-        * session 0 opens, "u12-fence"
-        -> [1] #2 InitProducerId v5 "u12-fence" -1/-1
-        <- #2 InitProducerId CONCURRENT_TRANSACTIONS -1/-1
-        -> [1] #3 InitProducerId v5 "u12-fence" -1/-1
-        <- #3 InitProducerId NONE 0/2
-        * session 0 is initialised
-        * begins transaction 0.0
-        * sends y1 to u12-fence-0 in transaction 0.0
-        * commits transaction 0.0
-        * y1 to u12-fence-0: acknowledged @2
-        * commits transaction 0.0: done
-        * session 0 is closed
-    "#]],
+            * session 0 opens, "u12-fence"
+            -> [1] #3 InitProducerId v5 "u12-fence" -1/-1
+            <- #3 InitProducerId CONCURRENT_TRANSACTIONS -1/-1
+            -> [1] #4 InitProducerId v5 "u12-fence" -1/-1
+            <- #4 InitProducerId NONE 0/2
+            * session 0 is initialised
+            * begins transaction 0.0
+            * sends y1 to u12-fence-0 in transaction 0.0
+            * commits transaction 0.0
+            * y1 to u12-fence-0: acknowledged @2
+            * commits transaction 0.0: done
+            * session 0 is closed
+        "#]],
     );
     check(
         &seen(&run, "read-uncommitted", &["reads"]),

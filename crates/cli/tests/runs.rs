@@ -145,7 +145,7 @@ fn expectations_and_requirements_decide_the_exit_code() {
     let text = fs::read_to_string(library("zombie-fencing.json")).expect("reads");
     let expects = text.replacen(
         "\"expect\": \"sound\"",
-        r#""expect": {"violation": ["torn-transaction", "aborted-read", "committed-lost", "early-read"]}"#,
+        r#""expect": {"violation": ["torn-transaction", "aborted-read", "committed-lost", "early-read", "outcome-contradicted"]}"#,
         1,
     );
     let expects = expects.replacen("\"name\": \"zombie-fencing\"", "\"name\": \"expects\"", 1);

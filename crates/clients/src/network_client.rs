@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use eosim_actor::{Correlation, Lane, Out};
-use eosim_types::message::{Message, Request, Response};
+use eosim_types::message::{ApiVersionsRequest, Message, Request, Response};
 use eosim_types::observation::Observed;
 use eosim_types::{ActorId, BrokerId, Duration, Instant};
 
@@ -65,8 +65,20 @@ struct Connection<R> {
     broker: BrokerId,
     in_flight: VecDeque<InFlightRequest<R>>,
     broken_at: Option<Instant>,
+    /// Something was sent over it since it broke last.
+    is_open: bool,
+    /// The unanswered ApiVersions.
+    introduction: Option<Correlation>,
     /// It has brought an answer since it was made.
     is_connected: bool,
+}
+
+impl<R> Connection<R> {
+    const fn to(broker: BrokerId) -> Self {
+        let in_flight = VecDeque::new();
+        let (broken_at, introduction) = (None, None);
+        Self { broker, in_flight, broken_at, is_open: false, introduction, is_connected: false }
+    }
 }
 
 /// What the network brought and no poll has looked at.
@@ -84,6 +96,7 @@ pub(crate) struct NetworkClient<R> {
     next_correlation: u32,
     /// The first of the two connections that it may have to each broker.
     first_lane: u8,
+    asks_api_versions: bool,
     next_node: usize,
     arrivals: VecDeque<Arrival>,
     request_timeout: Duration,
@@ -97,21 +110,22 @@ impl<R> NetworkClient<R> {
         request_timeout: Duration,
         reconnect_backoff: Duration,
     ) -> Self {
-        let connection = |&broker: &BrokerId| Connection {
-            broker,
-            in_flight: VecDeque::new(),
-            broken_at: None,
-            is_connected: false,
-        };
         Self {
-            connections: brokers.iter().map(connection).collect(),
+            connections: brokers.iter().map(|&broker| Connection::to(broker)).collect(),
             next_correlation: 0,
             first_lane: 0,
+            asks_api_versions: false,
             next_node: 0,
             arrivals: VecDeque::new(),
             request_timeout,
             reconnect_backoff,
         }
+    }
+
+    /// The same, asking for ApiVersions first on each connection that it makes (P-TV-1).
+    pub(crate) const fn asking_api_versions(mut self) -> Self {
+        self.asks_api_versions = true;
+        self
     }
 
     /// The same for the second client of a process, whose connections and correlations are its own.
@@ -138,13 +152,7 @@ impl<R> NetworkClient<R> {
     fn place_of(&mut self, broker: BrokerId) -> usize {
         let known = self.connections.iter().position(|c| c.broker == broker);
         known.unwrap_or_else(|| {
-            let in_flight = VecDeque::new();
-            self.connections.push(Connection {
-                broker,
-                in_flight,
-                broken_at: None,
-                is_connected: false,
-            });
+            self.connections.push(Connection::to(broker));
             self.connections.len() - 1
         })
     }
@@ -170,6 +178,7 @@ impl<R> NetworkClient<R> {
         deadline: Instant,
         out: &mut ClientOut,
     ) -> Correlation {
+        self.open(broker, out);
         let correlation = self.next_correlation();
         self.put_on_wire(broker, correlation, message, out);
         let entry = InFlightRequest { correlation, deadline, request };
@@ -185,8 +194,21 @@ impl<R> NetworkClient<R> {
         message: Request,
         out: &mut ClientOut,
     ) {
+        self.open(broker, out);
         let correlation = self.next_correlation();
         self.put_on_wire(broker, correlation, message, out);
+    }
+
+    /// Makes a connection if there is none. Its first request is answered before all others, so
+    /// nothing waits for it.
+    fn open(&mut self, broker: BrokerId, out: &mut ClientOut) {
+        let node = self.place_of(broker);
+        let is_new = !core::mem::replace(&mut self.connections[node].is_open, true);
+        if is_new && self.asks_api_versions {
+            let correlation = self.next_correlation();
+            self.connections[node].introduction = Some(correlation);
+            self.put_on_wire(broker, correlation, ApiVersionsRequest {}.into(), out);
+        }
     }
 
     fn next_correlation(&mut self) -> Correlation {
@@ -215,6 +237,8 @@ impl<R> NetworkClient<R> {
             let (to, lane) = self.address(self.connections[node].broker);
             if !self.connections[node].in_flight.is_empty() {
                 self.connections[node].in_flight.clear();
+                self.connections[node].is_open = false;
+                self.connections[node].introduction = None;
                 out.close(to, lane);
             }
         }
@@ -275,6 +299,10 @@ impl<R> NetworkClient<R> {
     pub(crate) fn arrived(&mut self, correlation: Correlation, response: Option<Response>) {
         let Some(node) = self.holder(correlation) else { return };
         match response {
+            Some(Response::ApiVersions(_)) => {
+                self.connections[node].introduction = None;
+                self.connections[node].is_connected = true;
+            }
             Some(response) => self.arrivals.push_back(Arrival::Answer(correlation, response)),
             None => self.broken(self.connections[node].broker),
         }
@@ -289,7 +317,10 @@ impl<R> NetworkClient<R> {
 
     /// The connection over which the request went.
     fn holder(&self, correlation: Correlation) -> Option<usize> {
-        let holds = |c: &Connection<R>| c.in_flight.iter().any(|r| r.correlation == correlation);
+        let holds = |c: &Connection<R>| {
+            c.introduction == Some(correlation)
+                || c.in_flight.iter().any(|r| r.correlation == correlation)
+        };
         self.connections.iter().position(holds)
     }
 
@@ -346,7 +377,8 @@ impl<R> NetworkClient<R> {
     fn end_all(&mut self, node: usize, how: &Answer, now: Instant, done: &mut Vec<Completed<R>>) {
         let connection = &mut self.connections[node];
         connection.broken_at = Some(now);
-        connection.is_connected = false;
+        (connection.is_open, connection.is_connected) = (false, false);
+        connection.introduction = None;
         done.extend(connection.in_flight.drain(..).map(|entry| Completed {
             request: entry.request,
             correlation: entry.correlation,

@@ -206,6 +206,11 @@ impl Producer {
 
     /// The network brought an answer, or `None` for a broken connection.
     pub fn arrived(&mut self, correlation: Correlation, response: Option<Response>) {
+        if let (Some(manager), Some(Response::ApiVersions(told))) =
+            (&mut self.sender.manager, &response)
+        {
+            manager.learn_features(told.finalized_features_epoch, told.transaction_version);
+        }
         self.sender.client.arrived(correlation, response);
     }
 

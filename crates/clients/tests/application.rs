@@ -20,7 +20,7 @@ use eosim_types::{
     ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode as E, Instant, Marks, ProducerEpoch,
     ProducerId, Sequence, TransactionalId, Value,
 };
-use harness::{describe, image, t};
+use harness::{api_versions, describe, image, t};
 
 /// An application and a broker that says yes to everything, except where told.
 struct World {
@@ -70,7 +70,7 @@ impl World {
         for effect in out.drain() {
             match effect {
                 Effect::Send { correlation, message: Message::Request(request), .. } => {
-                    if !matches!(request, Request::Metadata(_)) {
+                    if !matches!(request, Request::ApiVersions(_) | Request::Metadata(_)) {
                         self.log.push(describe(&request));
                     }
                     self.wire.push_back((correlation, request));
@@ -87,6 +87,7 @@ impl World {
     fn answer(&mut self, request: &Request) -> Response {
         let (none, tv) = (E::None, TransactionVersion::Tv2);
         match request {
+            Request::ApiVersions(_) => api_versions(&image(1, 2, tv)).into(),
             Request::Metadata(_) => MetadataResponse { image: image(1, 2, tv) }.into(),
             Request::FindCoordinator(_) => {
                 FindCoordinatorResponse { error: none, node: Some(BrokerId(2)) }.into()

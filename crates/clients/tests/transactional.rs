@@ -89,7 +89,7 @@ fn w_25_an_upgrade_seen_at_commit_is_followed_by_an_epoch_bump_p_tv_2_p_tv_3() {
     h.send(0);
     h.image = image(2, 4, TransactionVersion::Tv2);
     h.answer_add_partitions(&[E::None]);
-    h.answer_produce(0, E::NotLeaderOrFollower); // which makes the client ask for metadata
+    h.disconnect(1);
     h.sleep(200);
     h.answer_produce(0, E::None);
     let commit = h.call(Call::CommitTransaction);
@@ -101,6 +101,31 @@ fn w_25_an_upgrade_seen_at_commit_is_followed_by_an_epoch_bump_p_tv_2_p_tv_3() {
     h.call(Call::BeginTransaction);
     h.send(0);
     assert_eq!(h.on_wire(), ["t-0 e2 s0+1"]);
+}
+
+#[test]
+fn an_upgrade_is_seen_with_the_next_connection_p_tv_1() {
+    for makes_connection in [false, true] {
+        let old = image(1, 4, TransactionVersion::Tv1);
+        let mut h = Harness::with_image(&config(), Some(1), old);
+        h.call(Call::InitTransactions);
+        h.sleep(100);
+        h.answer_init(0, E::None, 13131, 1);
+        h.image = image(2, 4, TransactionVersion::Tv2);
+        h.call(Call::BeginTransaction);
+        h.send(0);
+        h.answer_add_partitions(&[E::None]);
+        if makes_connection {
+            h.disconnect(1);
+        } else {
+            h.answer_produce(0, E::NotLeaderOrFollower); // which makes the client ask for metadata
+        }
+        h.sleep(200);
+        h.answer_produce(0, E::None);
+        h.call(Call::CommitTransaction);
+        h.answer_end_txn(E::None);
+        assert_eq!(h.on_wire() == ["InitProducerId(13131, 1)"], makes_connection);
+    }
 }
 
 #[test]

@@ -12,11 +12,11 @@ use eosim_clients::{Mistake, Span, TransformerApplication, TransformerSpec};
 use eosim_types::assignor::Assignor;
 use eosim_types::config::{AutoOffsetReset, ConsumerConfig, ProducerConfig};
 use eosim_types::message::{
-    EndTxnResponse, FetchPartitionResponse, FetchResponse, FindCoordinatorResponse,
-    HeartbeatResponse, InitProducerIdResponse, IsolationLevel, JoinGroupResponse,
-    ListOffsetsResponse, Message, MetadataResponse, OffsetFetchResponse, OffsetFetchResult,
-    ProducePartitionResponse, ProduceResponse, Request, Response, SyncGroupResponse,
-    TxnOffsetCommitResponse,
+    ApiVersionsResponse, EndTxnResponse, FetchPartitionResponse, FetchResponse,
+    FindCoordinatorResponse, HeartbeatResponse, InitProducerIdResponse, IsolationLevel,
+    JoinGroupResponse, ListOffsetsResponse, Message, MetadataResponse, OffsetFetchResponse,
+    OffsetFetchResult, ProducePartitionResponse, ProduceResponse, Request, Response,
+    SyncGroupResponse, TxnOffsetCommitResponse,
 };
 use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
@@ -168,6 +168,11 @@ impl Stage {
     fn answer(&mut self, request: &Request) -> Option<Response> {
         let error = ErrorCode::None;
         Some(match request {
+            Request::ApiVersions(_) => ApiVersionsResponse {
+                finalized_features_epoch: 1,
+                transaction_version: TransactionVersion::Tv2,
+            }
+            .into(),
             Request::Metadata(_) => MetadataResponse { image: cluster() }.into(),
             Request::FindCoordinator(_) => {
                 FindCoordinatorResponse { error, node: Some(BrokerId(1)) }.into()

@@ -8,6 +8,7 @@ use alloc::sync::Arc;
 use crate::few::Few;
 use crate::ids::{BrokerId, TopicPartition};
 use crate::metadata::MetadataImage;
+use crate::version::TransactionVersion;
 
 mod cluster;
 mod data;
@@ -88,6 +89,8 @@ messages! {
     DeleteRecords(DeleteRecordsRequest, DeleteRecordsResponse),
     /// Finds a coordinator.
     FindCoordinator(FindCoordinatorRequest, FindCoordinatorResponse),
+    /// What a broker speaks and which features are finalized; the first request of a connection.
+    ApiVersions(ApiVersionsRequest, ApiVersionsResponse),
     /// What a client may know of the cluster.
     Metadata(MetadataRequest, MetadataResponse),
     /// Gets or renews a producer id and epoch.
@@ -160,6 +163,19 @@ impl Message {
             Self::Response(response) => response.api(),
         }
     }
+}
+
+/// Asks a broker what it speaks (`ApiVersionsRequest`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ApiVersionsRequest {}
+
+/// `ApiVersionsResponse`: the finalized features as far as the broker knows (P-TV-1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ApiVersionsResponse {
+    /// The later of two answers has the higher one.
+    pub finalized_features_epoch: i64,
+    /// The finalized level of `transaction.version`.
+    pub transaction_version: TransactionVersion,
 }
 
 /// Asks a broker for what it knows of the cluster (`MetadataRequest`).

@@ -3,7 +3,8 @@
 //! Promised under two-phase commit (KIP-939, C-INIT-22): nothing but the application ends such a
 //! transaction, however long it is away. Without two-phase commit Kafka promises nothing of the
 //! kind: a timeout or the next InitProducerId aborts what was decided, and the effect in the store
-//! has no records. Not promised: when the records become visible.
+//! has no records. Not promised: when the records become visible, nor that an answer to a repeated
+//! commit tells what became of the one before (N6): then the log decides.
 
 use crate::anomaly::Report;
 use crate::facts::Transaction;

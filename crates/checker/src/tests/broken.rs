@@ -261,6 +261,29 @@ fn decision_lost_refused_aborted_missing_or_open() {
 }
 
 #[test]
+fn decision_lost_is_judged_by_the_log_if_a_life_before_asked_for_the_commit() {
+    for (kind, is_lost) in [(COMMIT, false), (ABORT, true)] {
+        let mut h = History::new();
+        let mut p = h.producer(5, Some(ID));
+        h.begin(&mut p);
+        let value = h.write(&mut p, P0);
+        let (transaction, commit) = (p.transaction(), true);
+        h.see(p.actor, Observed::Decided { transaction });
+        h.end_called(&p, commit);
+        h.bump(&mut p);
+        h.marker(p.id, p.epoch, P0, kind);
+        h.see(p.actor, Observed::ProducerClosed { session: transaction.session });
+        let _next = h.session(p.actor, transaction.session + 1, Some(ID), (p.id, p.epoch));
+        h.see(p.actor, Observed::EndCalled { transaction, commit });
+        let outcome = EndOutcome::Refused { error: ErrorCode::ProducerFenced };
+        h.see(p.actor, Observed::EndAnswered { transaction, commit, outcome });
+        let found: Vec<_> = h.anomalies().iter().map(|a| a.invariant).collect();
+        assert_eq!(found.contains(&"decision-lost"), is_lost, "{value:?} {found:?}");
+        assert!(!found.contains(&"outcome-contradicted"), "{found:?}");
+    }
+}
+
+#[test]
 fn committed_lost_offset_of_the_group_is_not_there() {
     let mut h = History::new();
     let mut p = h.producer(5, Some(ID));

@@ -96,7 +96,8 @@ impl Sender {
         Self {
             config: config.clone(),
             transactional_id,
-            client: NetworkClient::new(brokers, config.request_timeout, config.reconnect_backoff),
+            client: NetworkClient::new(brokers, config.request_timeout, config.reconnect_backoff)
+                .asking_api_versions(),
             metadata: Metadata::new(config.retry_backoff),
             accumulator: RecordAccumulator::new(config),
             manager,

@@ -73,7 +73,7 @@ pub(crate) struct TransactionManager {
     /// The same when the transaction began.
     began_with_transaction_v2: bool,
     latest_finalized_features_epoch: i64,
-    /// What ApiVersions and Metadata told last: features epoch and `transaction.version`.
+    /// What ApiVersions told last: features epoch and `transaction.version`.
     finalized_features: (i64, TransactionVersion),
     coordinator_supports_bumping_epoch: bool,
     transaction_coordinator: Option<FoundCoordinator>,

@@ -15,8 +15,9 @@ use eosim_clients::producer::{
 };
 use eosim_types::config::ProducerConfig;
 use eosim_types::message::{
-    AddPartitionsToTxnResponse, EndTxnResponse, FindCoordinatorResponse, InitProducerIdResponse,
-    Message, MetadataResponse, ProducePartitionResponse, ProduceResponse, Request, Response,
+    AddPartitionsToTxnResponse, ApiVersionsResponse, EndTxnResponse, FindCoordinatorResponse,
+    InitProducerIdResponse, Message, MetadataResponse, ProducePartitionResponse, ProduceResponse,
+    Request, Response,
 };
 use eosim_types::metadata::{BrokerMetadata, MetadataImage, PartitionMetadata};
 use eosim_types::observation::Observed;
@@ -49,6 +50,14 @@ pub(crate) fn image(version: u64, partitions: i32, tv: TransactionVersion) -> Ar
         partitions: (0..partitions).map(|n| (t(n), partition.clone())).collect(),
         transaction_version: tv,
     })
+}
+
+/// What a broker that knows `image` says of its features.
+pub(crate) fn api_versions(image: &MetadataImage) -> ApiVersionsResponse {
+    ApiVersionsResponse {
+        finalized_features_epoch: i64::try_from(image.version).unwrap(),
+        transaction_version: image.transaction_version,
+    }
 }
 
 /// A request that went out.
@@ -183,7 +192,7 @@ impl Harness {
                 if let Request::Produce(request) = &sent.request {
                     self.produced.extend(request.partitions.iter().cloned());
                 }
-                if !matches!(sent.request, Request::Metadata(_)) {
+                if !matches!(sent.request, Request::ApiVersions(_) | Request::Metadata(_)) {
                     self.log.push(describe(&sent.request));
                 }
             }
@@ -210,6 +219,7 @@ impl Harness {
         let image = self.image.clone();
         for sent in std::mem::take(&mut self.wire) {
             let response: Response = match sent.request {
+                Request::ApiVersions(_) => api_versions(&image).into(),
                 Request::Metadata(_) => MetadataResponse { image: image.clone() }.into(),
                 Request::FindCoordinator(_) => {
                     FindCoordinatorResponse { error: ErrorCode::None, node: Some(BrokerId(2)) }

@@ -25,7 +25,7 @@ impl Words<'_> {
             Request::DeleteRecords(r) => {
                 format!("{} before {}", self.partition(r.partition), r.offset)
             }
-            Request::Metadata(_) => String::new(),
+            Request::ApiVersions(_) | Request::Metadata(_) => String::new(),
             Request::OffsetCommit(r) => {
                 let group = self.names.group(r.group);
                 format!("v{} \"{group}\" {}", r.version, self.offsets(&r.offsets))

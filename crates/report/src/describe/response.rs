@@ -30,6 +30,11 @@ impl Words<'_> {
                 let partition = self.partition(r.partition);
                 format!("{partition} {} low watermark {}", r.error.name(), r.low_watermark)
             }
+            Response::ApiVersions(r) => format!(
+                "features {} transaction.version {}",
+                r.finalized_features_epoch,
+                r.transaction_version.level()
+            ),
             Response::Metadata(r) => format!("metadata {}", r.image.version),
             Response::OffsetCommit(r) => self.errors(&r.partitions),
             Response::OffsetFetch(r) => self.offsets_fetched(r),

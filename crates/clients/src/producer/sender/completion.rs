@@ -57,10 +57,6 @@ impl Sender {
         let Answer::Response(Response::Metadata(response)) = answer else {
             return self.metadata.failed(cx.now());
         };
-        if let Some(manager) = &mut self.manager {
-            let features_epoch = i64::try_from(response.image.version).unwrap_or(i64::MAX);
-            manager.learn_features(features_epoch, response.image.transaction_version);
-        }
         self.metadata.update(response.image, cx.now());
     }
 

@@ -144,6 +144,9 @@ impl Network {
     pub(super) fn take(&mut self, out: &mut Out<Message, Observed>) {
         for effect in out.drain() {
             match effect {
+                Effect::Send { to, message: Message::Request(Request::ApiVersions(_)), .. } => {
+                    self.connection_to(node_of(to));
+                }
                 Effect::Send { to, correlation, message: Message::Request(request), .. } => {
                     let connection = self.connection_to(node_of(to));
                     let open = self.connections.entry(connection).or_default();
