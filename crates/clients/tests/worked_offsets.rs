@@ -10,7 +10,7 @@ use eosim_types::message::{
     TxnOffsetCommitResponse,
 };
 use eosim_types::version::TransactionVersion;
-use eosim_types::{ErrorCode as E, GroupId, LeaderEpoch};
+use eosim_types::{DefectSet, ErrorCode as E, GroupId, LeaderEpoch};
 use harness::{Harness, Sent, config, t};
 
 fn tv1() -> ProducerConfig {
@@ -126,21 +126,31 @@ fn w_55_an_abort_behind_refused_add_offsets_ends_nothing_p_req_8a() {
 }
 
 #[test]
-fn a_commit_refused_in_the_queue_is_pending_for_ever_p_req_7() {
-    let mut h = in_transaction(&config());
-    h.send(0);
-    let first = send_offsets(&mut h, &[2]);
-    h.answer_produce(0, E::TransactionAbortable);
-    // The transaction is lost by now, so the request is not sent again.
-    answer_commit(&mut h, &[E::NotCoordinator]);
-    assert!(h.returned[&first].is_err());
-    h.call(Call::AbortTransaction);
-    h.answer_end_txn(E::None);
-    h.call(Call::BeginTransaction);
-    let second = send_offsets(&mut h, &[1]);
-    for _ in 0..3 {
+fn a_commit_refused_in_the_queue_is_pending_for_ever_as_released_only_p_req_7() {
+    for (defects, completes) in [(DefectSet::as_released(), false), (DefectSet::NONE, true)] {
+        let mut h = in_transaction(&config());
+        h.defects = defects;
+        h.send(0);
+        let first = send_offsets(&mut h, &[2]);
+        h.answer_produce(0, E::TransactionAbortable);
+        // The transaction is lost by now, so the request is not sent again.
+        answer_commit(&mut h, &[E::NotCoordinator]);
+        assert!(h.returned[&first].is_err());
+        h.call(Call::AbortTransaction);
+        h.answer_end_txn(E::None);
+        h.call(Call::BeginTransaction);
+        let second = send_offsets(&mut h, &[1]);
         answer_commit(&mut h, &[E::None]);
         h.sleep(100);
+        assert_eq!(h.returned.contains_key(&second), completes);
+        h.call(Call::AbortTransaction);
+        for _ in 0..3 {
+            if !completes {
+                answer_commit(&mut h, &[E::None]);
+            }
+            h.sleep(100);
+        }
+        let next = if completes { "EndTxn" } else { "TxnOffsetCommit" };
+        assert!(h.on_wire()[0].starts_with(next), "t-2 is still missing: {:?}", h.on_wire());
     }
-    assert!(!h.returned.contains_key(&second), "t-2 is still missing");
 }

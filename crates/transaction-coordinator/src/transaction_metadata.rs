@@ -17,7 +17,7 @@ use eosim_types::version::TransactionVersion;
 use eosim_types::{Capability, Env, ErrorCode, ProducerEpoch, ProducerId, TopicPartition, rule};
 
 use crate::transaction_state::{is_idle, is_prepare, is_valid_transition};
-use crate::txn_transit_metadata::TxnTransitMetadata;
+use crate::txn_transit_metadata::{TxnTransitMetadata, knows_last_epoch};
 
 /// The timeout that marks an id of two-phase commit: never timed out (C-TMO-1).
 pub(crate) const TWO_PHASE_COMMIT_TIMEOUT_MS: i32 = i32::MAX;
@@ -86,11 +86,8 @@ impl TransactionMetadata {
     pub fn from_log_value(env: &mut Env<'_>, value: &TransactionLogValue) -> Self {
         rule!(env, "C-LOAD-5");
         rule!(env, "C-LOAD-9");
-        let last_producer_epoch = if env.kafka.has(Capability::LastEpochIsWritten) {
-            value.last_producer_epoch
-        } else {
-            ProducerEpoch::NONE
-        };
+        let last_producer_epoch =
+            if knows_last_epoch(env) { value.last_producer_epoch } else { ProducerEpoch::NONE };
         Self {
             producer_id: value.producer_id,
             previous_producer_id: value.previous_producer_id,

@@ -64,7 +64,7 @@ impl TxnTransitMetadata {
         if !has_ids {
             rule!(env, "C-REC-4");
         }
-        let has_epoch = version >= 1 && env.kafka.has(Capability::LastEpochIsWritten);
+        let has_epoch = version >= 1 && knows_last_epoch(env);
         let value = TransactionLogValue {
             version,
             previous_producer_id: tagged(has_ids, self.previous_producer_id, ProducerId::NONE),
@@ -90,6 +90,12 @@ impl TxnTransitMetadata {
         }
         Some(self.topic_partitions.clone())
     }
+}
+
+/// Does the last producer epoch stand in the log? As released from 4.5 on (C-INIT-21).
+pub(crate) fn knows_last_epoch(env: &Env<'_>) -> bool {
+    env.kafka.has(Capability::LastEpochIsWritten)
+        || !env.on(Defect::UpstreamCoordinatorLastEpochForgotten)
 }
 
 /// A tagged field: there from value version 1 on, in a release that knows it.

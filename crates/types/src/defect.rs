@@ -89,6 +89,12 @@ defects! {
     UpstreamLeaderFollowerIndexLooksAhead = "upstream.leader.follower_index_looks_ahead", Upstream,
         ["aborted-index"],
         "A follower's index entry gets its LSO from transactions that begin after the marker (L-IDX-3).";
+    UpstreamLeaderReloadIgnoresHighWatermark = "upstream.leader.reload_ignores_high_watermark", Upstream,
+        ["last-stable-offset"],
+        "After a truncation above the high watermark, transactions below it hold the LSO again (L-TRC-1, L-SNP-4).";
+    UpstreamLeaderOldMarkerClearsGuard = "upstream.leader.old_marker_clears_guard", Upstream,
+        ["healthy-producer-failed"],
+        "A marker that comes again clears the verification of a later transaction (L-GRD-5).";
     UpstreamCoordinatorMarkerSkippedWithoutLeader = "upstream.coordinator.marker_skipped_without_leader", Upstream, [],
         "A marker for a partition without a leader is skipped for good (C-MRK-5, KAFKA-20734).";
     UpstreamCoordinatorLoadActsAboveHighWatermark = "upstream.coordinator.load_acts_above_high_watermark", Upstream, [],
@@ -103,6 +109,9 @@ defects! {
         "InitProducerId with the right id and any epoch aborts an open transaction (C-INIT-23).";
     UpstreamCoordinatorDowngradeWedgesId = "upstream.coordinator.downgrade_wedges_id", Upstream, [],
         "Lowering transaction.version to 0 leaves ids of version 2 unusable until a reload (C-REC-2).";
+    UpstreamCoordinatorLastEpochForgotten = "upstream.coordinator.last_epoch_forgotten", Upstream,
+        [],
+        "Before 4.5 a new coordinator fences the retry of an InitProducerId that bumped (C-INIT-21, KAFKA-20357).";
     UpstreamProducerRefusedRecordStays = "upstream.producer.refused_record_stays", Upstream, [],
         "A record whose send() threw stays buffered and is sent later (P-API-6).";
     UpstreamProducerResendWithoutId = "upstream.producer.resend_without_id", Upstream, [],
@@ -112,6 +121,8 @@ defects! {
     UpstreamProducerBumpRenumbersWritten = "upstream.producer.bump_renumbers_written", Upstream,
         ["duplicate", "reordering"],
         "An epoch bump of an idempotent producer renumbers batches that may be written (P-SEQ-3, P-SEQ-4, P-SEQ-7).";
+    UpstreamProducerOffsetsStayPending = "upstream.producer.offsets_stay_pending", Upstream, [],
+        "Offsets whose TxnOffsetCommit was dropped stay pending over the end of their transaction (P-REQ-7).";
     UpstreamProducerPartitionMuted = "upstream.producer.partition_muted", Upstream, [],
         "One request in flight: a late success leaves its partition muted for good (P-REQ-11).";
     UpstreamProducerVersionChangesWhileCompleting = "upstream.producer.version_changes_while_completing",

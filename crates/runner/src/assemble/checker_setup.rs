@@ -5,7 +5,7 @@ use eosim_scenario::Plan;
 use eosim_scenario::plan::Expectation;
 use eosim_sim::cluster::{AdminStep, ClientSpec, ClusterPlan, TopicSpec};
 use eosim_types::config::{ProducerConfig, TopicConfig};
-use eosim_types::{ActorId, Capability, Duration, Topic, TransactionalId};
+use eosim_types::{ActorId, Capability, Defect, Duration, Topic, TransactionalId};
 
 /// Markers of an aborted transaction are written within this time in a healed cluster.
 const MARKER_TIME: Duration = Duration::from_millis(5_000);
@@ -43,12 +43,18 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
         producer_id_expiration: broker.producer_id_expiration,
         transactional_id_expiration: broker.transactional_id_expiration,
         request_timeout: broker.request_timeout,
-        last_epoch_is_persisted: plan
-            .cluster
-            .versions(plan.kafka)
-            .all(|(_, kafka)| kafka.has(Capability::LastEpochIsWritten)),
+        last_epoch_is_persisted: last_epoch_is_persisted(plan, cluster),
         ..CheckerSetup::default()
     }
+}
+
+/// Every broker writes the last producer epoch into its log, and reads it (C-INIT-21).
+fn last_epoch_is_persisted(plan: &Plan, cluster: &ClusterPlan) -> bool {
+    !cluster.defects.contains(Defect::UpstreamCoordinatorLastEpochForgotten)
+        || plan
+            .cluster
+            .versions(plan.kafka)
+            .all(|(_, kafka)| kafka.has(Capability::LastEpochIsWritten))
 }
 
 /// Two-phase commit knows no timeout (C-INIT-22).

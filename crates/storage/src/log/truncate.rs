@@ -3,7 +3,7 @@
 //! Kafka's counterparts: `UnifiedLog#truncateTo`, `#truncateFullyAndStartAt`. Verification entries
 //! survive (L-TRC-3).
 
-use eosim_types::{Env, rule};
+use eosim_types::{Defect, Env, rule};
 
 use super::UnifiedLog;
 
@@ -26,9 +26,18 @@ impl UnifiedLog {
         self.leader_epoch_cache.truncate_from_end(offset);
         self.log_start_offset = self.log_start_offset.min(offset);
         self.rebuild_producer_state(env, offset, false);
-        if self.high_watermark >= offset {
-            self.update_high_watermark(env, offset);
+        self.update_high_watermark_after_reload(env, offset);
+    }
+
+    /// The high watermark never lies beyond the end (L-TRC-1). Where it lies before, Kafka leaves it
+    /// alone: transactions below it that the reload took for unreplicated (L-SNP-4) then hold the
+    /// last stable offset until it advances; in a repaired Kafka they are forgotten at once.
+    fn update_high_watermark_after_reload(&mut self, env: &mut Env<'_>, end_offset: i64) {
+        let lies_before = self.high_watermark < end_offset;
+        if lies_before && env.on(Defect::UpstreamLeaderReloadIgnoresHighWatermark) {
+            return;
         }
+        self.update_high_watermark(env, self.high_watermark.min(end_offset));
     }
 
     /// Cuts segments and their indexes; the log then ends at `offset`.

@@ -6,7 +6,7 @@
 
 use eosim_types::record::RecordBatch;
 use eosim_types::version::TransactionVersion;
-use eosim_types::{Capability, Env, ErrorCode, ProducerEpoch, ProducerId, Sequence, rule};
+use eosim_types::{Capability, Defect, Env, ErrorCode, ProducerEpoch, ProducerId, Sequence, rule};
 
 use super::{AppendOrigin, UnifiedLog};
 use crate::producer::{BatchMetadata, CompletedTxn, ProducerAppendInfo, VerificationGuard};
@@ -140,7 +140,9 @@ impl UnifiedLog {
     }
 
     /// A transactional batch that passed ends the verification of its producer, unless it is the
-    /// marker of the transaction before the one that is being verified (L-GRD-5).
+    /// marker of an earlier transaction than the one that is being verified (L-GRD-5). Kafka knows
+    /// only the one before; in a repaired Kafka the marker of any earlier one, sent twice and late,
+    /// clears nothing.
     pub(super) fn maybe_clear_verification_state_entry(
         &mut self,
         env: &mut Env<'_>,
@@ -152,9 +154,11 @@ impl UnifiedLog {
             return;
         };
         rule!(env, "L-GRD-5");
+        let is_older = batch.producer_epoch < stored.producer_epoch
+            && !env.on(Defect::UpstreamLeaderOldMarkerClearsGuard);
         let is_of_next_transaction = batch.is_control()
             && stored.supports_epoch_bump
-            && batch.producer_epoch == stored.producer_epoch;
+            && (is_older || batch.producer_epoch == stored.producer_epoch);
         if batch.is_transactional && !is_of_next_transaction {
             manager.clear_verification_state_entry(producer_id);
         }

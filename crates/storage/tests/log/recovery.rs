@@ -57,6 +57,21 @@ fn a_cut_below_the_start_up_snapshot_replays_l_snp_8() {
 }
 
 #[test]
+fn what_a_reload_finds_below_the_high_watermark_is_replicated_l_trc_1_l_snp_4_l_lso_2() {
+    let defect = Defect::UpstreamLeaderReloadIgnoresHighWatermark;
+    for (mut bench, last_stable_offset) in [(Bench::default(), 0), (Bench::without(defect), 2)] {
+        bench.run("", "T(0,0) ok@0; C(0) ok@1; p2 D(0,0) ok@2; p2 D(0,1) ok@3");
+        bench.high_watermark(2);
+        assert_eq!(bench.log.last_stable_offset(), 2);
+        bench.truncate(3);
+        bench.run("", "p2 D(0,1) ok@3");
+        assert_eq!(bench.log.last_stable_offset(), last_stable_offset);
+        bench.high_watermark(3);
+        assert_eq!(bench.log.last_stable_offset(), 3, "the next advance heals");
+    }
+}
+
+#[test]
 fn a_snapshot_is_taken_on_roll_stop_and_recovery_l_snp_2_l_snp_5() {
     let mut bench = Bench::default();
     bench.run("", "D(0,0) ok@0");

@@ -3,7 +3,7 @@
 use eosim_storage::{AppendOrigin, LogConfig, VerificationGuard};
 use eosim_types::record::TransactionResult;
 use eosim_types::version::TransactionVersion;
-use eosim_types::{ErrorCode, ProducerEpoch, ProducerId, Sequence};
+use eosim_types::{Defect, ErrorCode, ProducerEpoch, ProducerId, Sequence};
 
 use crate::support::{Bench, data, idempotent, txn};
 
@@ -71,6 +71,27 @@ fn the_guard_of_the_next_transaction_outlives_the_marker_39_l_grd_5_l_ver_9() {
     bench.marker((1, 1), 0, COMMIT, TransactionVersion::Tv0).unwrap();
     assert_eq!(bench.guard(1), Some(guard));
     assert!(bench.guarded(txn(1, 1, 0), guard).is_ok());
+}
+
+#[test]
+fn an_old_marker_that_comes_again_leaves_a_later_guard_alone_l_grd_5() {
+    let defect = Defect::UpstreamLeaderOldMarkerClearsGuard;
+    let as_released = (Bench::default(), Err(ErrorCode::InvalidTxnState));
+    for (mut bench, outcome) in [as_released, (Bench::without(defect), Ok(()))] {
+        bench.marker((1, 2), 0, COMMIT, TransactionVersion::Tv2).unwrap();
+        // The transaction of epoch 2 was elsewhere; this is the one of epoch 3.
+        let guard = bench.start_verification(&txn(1, 3, 0), true).unwrap();
+        bench.marker((1, 2), 0, COMMIT, TransactionVersion::Tv2).unwrap();
+        assert_eq!(bench.guarded(txn(1, 3, 0), guard).map(|_| ()), outcome);
+    }
+}
+
+#[test]
+fn an_old_marker_clears_the_guard_of_a_client_that_keeps_its_epoch_l_grd_5() {
+    let mut bench = Bench::without(Defect::UpstreamLeaderOldMarkerClearsGuard);
+    bench.start_verification(&txn(1, 3, 0), false).unwrap();
+    bench.marker((1, 2), 0, COMMIT, TransactionVersion::Tv1).unwrap();
+    assert_eq!(bench.guard(1), None);
 }
 
 #[test]

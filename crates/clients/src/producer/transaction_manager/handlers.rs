@@ -6,7 +6,7 @@ use eosim_types::message::{
     AddPartitionsToTxnResponse, EndTxnResponse, FindCoordinatorResponse, InitProducerIdResponse,
     Response,
 };
-use eosim_types::{Duration, Env, ErrorCode, ProducerId, TopicPartition, rule};
+use eosim_types::{Defect, Duration, Env, ErrorCode, ProducerId, TopicPartition, rule};
 
 use super::requests::Initialization;
 use super::{Caller, TransactionManager, TxnRequest, TxnRequestHandler};
@@ -195,14 +195,18 @@ impl TransactionManager {
             self.reset_sequence_numbers(batches);
         }
         // P-SEQ-12: without a new epoch the sequences go on.
-        if self.reset_transaction_state().is_ok() {
+        if self.reset_transaction_state(env).is_ok() {
             self.complete_result(handler.result, Ok(()));
         }
     }
 
     /// An error is the poisoning of P-ST-1: the state was no completing one, as after the ordinary
     /// initialisation of P-API-3.
-    pub(super) fn reset_transaction_state(&mut self) -> Result<(), Exception> {
+    ///
+    /// What waits for a TxnOffsetCommit stays: of one that was dropped after an error, nothing ever
+    /// answers, and the next transaction's are never complete (P-REQ-7). In a repaired client it
+    /// ends with its transaction.
+    pub(super) fn reset_transaction_state(&mut self, env: &Env<'_>) -> Result<(), Exception> {
         let bump = self.client_side_epoch_bump_required;
         let target = if bump { State::Initializing } else { State::Ready };
         self.transition_to(target, None, Caller::Sender)?;
@@ -212,6 +216,9 @@ impl TransactionManager {
         self.new_partitions_in_transaction.clear();
         self.pending_partitions_in_transaction.clear();
         self.partitions_in_transaction.clear();
+        if !env.on(Defect::UpstreamProducerOffsetsStayPending) {
+            self.pending_txn_offset_commits.clear();
+        }
         Ok(())
     }
 

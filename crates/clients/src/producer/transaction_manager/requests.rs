@@ -191,7 +191,7 @@ impl TransactionManager {
         if is_end_txn(&handler) && !self.transaction_started {
             rule!(env, "P-API-9");
             self.complete_result(handler.result, Ok(()));
-            self.reset_transaction_state().ok()?;
+            self.reset_transaction_state(env).ok()?;
             return self.take_pending_request();
         }
         Some(handler)
