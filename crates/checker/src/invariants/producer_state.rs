@@ -3,12 +3,13 @@
 //! Promised (L-SNP-3, L-SNP-4, L-MAP-1): state is a function of the log; live state equals replayed
 //! state in every field that DescribeProducers shows (L-DPR-1) and in the batches that are
 //! remembered (L-ENT-2, L-DUP-1), at every replica and over every restart. Not promised: an
-//! entry that has expired (L-EXP-1), the coordinator epoch of one that came back after that (L-EXP-4),
-//! or anything where deletion or compaction took a part of the log away (L-DEL-3).
+//! entry that has expired (L-EXP-1), what one that came back after that knew before (L-EXP-4), or
+//! anything where deletion or compaction took a part of the log away (L-DEL-3).
 
 use eosim_types::message::ProducerState;
 use eosim_types::observation::{RememberedBatch, ReplicaDump};
-use eosim_types::{CoordinatorEpoch, ProducerId};
+use eosim_types::ProducerId;
+use eosim_types::record::RecordBatch;
 
 use crate::anomaly::Report;
 use crate::facts::partition_key;
@@ -90,10 +91,8 @@ fn judge(
         let age = now.saturating_sub(state.last_timestamp);
         state.current_txn_start_offset < 0 && (cx.setup.clock_jumps || age >= expiration)
     };
-    // A producer that came back after its entry expired has no coordinator epoch yet (L-EXP-4).
-    let came_back = |logged: ProducerState, held: ProducerState| {
-        let forgotten = ProducerState { coordinator_epoch: CoordinatorEpoch::NONE, ..logged };
-        held == forgotten && (cx.setup.clock_jumps || now >= expiration)
+    let came_back = |held| {
+        (cx.setup.clock_jumps || now >= expiration) && is_of_later_batches(&replica.batches, held)
     };
     let known = |of: &[ProducerState], state: &ProducerState| {
         of.iter().find(|other| other.producer_id == state.producer_id).copied()
@@ -111,7 +110,7 @@ fn judge(
     };
     for &logged in &replay.producers {
         match known(&replica.producers, &logged) {
-            Some(held) if held == logged || came_back(logged, held) => {}
+            Some(held) if held == logged || came_back(held) => {}
             Some(held) => add(difference(logged, held), Some(logged), Some(held)),
             None if may_expire(&logged) => {}
             None => add("entry missing", Some(logged), None),
@@ -122,6 +121,27 @@ fn judge(
             add("entry not in the log", None, Some(held));
         }
     }
+}
+
+/// Is `held` what the log says from some later batch on? So it is with a producer that came back
+/// after its entry had expired (L-EXP-4), which none does while a transaction is open (L-EXP-1).
+fn is_of_later_batches(batches: &[RecordBatch], held: ProducerState) -> bool {
+    let is_own = |batch: &&RecordBatch| batch.producer_id == held.producer_id;
+    let own: Vec<&RecordBatch> = batches.iter().filter(is_own).collect();
+    (1..own.len()).any(|came_back_at| {
+        let (before, after) = own.split_at(came_back_at);
+        let expired = state_after(before).is_some_and(|state| state.current_txn_start_offset < 0);
+        expired && state_after(after) == Some(held)
+    })
+}
+
+/// What a producer looks like after its `batches`.
+fn state_after(batches: &[&RecordBatch]) -> Option<ProducerState> {
+    let mut replay = Replay::default();
+    for batch in batches {
+        replay.step(batch);
+    }
+    replay.producers.first().copied()
 }
 
 /// The first field that differs.

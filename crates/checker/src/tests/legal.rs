@@ -2,7 +2,9 @@
 
 use eosim_types::observation::{EndOutcome, Observed, SendOutcome};
 use eosim_types::record::{TransactionResult, TransactionState};
-use eosim_types::{ActorId, ErrorCode, Instant, ProducerEpoch, ProducerId};
+use eosim_types::{
+    ActorId, CoordinatorEpoch, Duration, ErrorCode, Instant, ProducerEpoch, ProducerId, Sequence,
+};
 
 use crate::testing::{
     ABORT, COMMIT, COMMITTED, GROUP, History, ID, OFFSETS, P0, P1, UNCOMMITTED, UNKNOWN_END,
@@ -348,4 +350,47 @@ fn what_no_store_decided_may_be_aborted_and_done_again() {
         h.end(&mut p, &[P0], commit);
     }
     h.is_sound();
+}
+
+/// A producer that keeps its epoch: a transaction with data, a pause, then an empty one.
+fn empty_transaction_after_a_pause() -> History {
+    let mut h = History::new();
+    h.setup.producer_id_expiration = Duration::from_millis(1_000);
+    let mut p = h.producer(5, Some(ID));
+    h.begin(&mut p);
+    h.write(&mut p, P0);
+    h.marker(p.id, p.epoch, P0, COMMIT);
+    h.now = Instant(h.now.0 + 2_000_000);
+    h.marker(p.id, p.epoch, P0, ABORT);
+    h
+}
+
+#[test]
+fn an_entry_that_expired_comes_back_with_what_came_after_l_exp_4() {
+    let h = empty_transaction_after_a_pause();
+    let mut dump = h.dump();
+    dump.replicas[0].producers[0].last_sequence = Sequence::NONE;
+    dump.replicas[0].remembered.clear();
+    assert_eq!(h.seen_in(&[dump.clone()]), []);
+    // Nothing says so before it can have expired.
+    dump.at = Instant(900_000);
+    h.breaks_in(&dump, "producer-state");
+}
+
+#[test]
+fn an_entry_comes_back_with_all_that_came_after_and_never_within_a_transaction_l_exp_1_l_exp_4() {
+    let h = empty_transaction_after_a_pause();
+    let mut without_coordinator = h.dump();
+    without_coordinator.replicas[0].producers[0].coordinator_epoch = CoordinatorEpoch::NONE;
+    h.breaks_in(&without_coordinator, "producer-state");
+    let mut h = History::new();
+    h.setup.producer_id_expiration = Duration::from_millis(1_000);
+    let mut p = h.producer(5, Some(ID));
+    h.begin(&mut p);
+    h.write(&mut p, P0);
+    h.now = Instant(h.now.0 + 2_000_000);
+    h.marker(p.id, p.epoch, P0, ABORT);
+    let mut within = h.dump();
+    within.replicas[0].producers[0].last_sequence = Sequence::NONE;
+    h.breaks_in(&within, "producer-state");
 }
