@@ -8,6 +8,7 @@ use eosim_types::message::{
     MetadataResponse, Request,
 };
 use eosim_types::metadata::MetadataImage;
+use eosim_types::version::KafkaVersion;
 use eosim_types::{ErrorCode, GroupId, Topic, TopicPartition};
 
 use crate::io::Io;
@@ -51,7 +52,7 @@ pub(crate) fn handle(
         | Request::ConsumerGroupHeartbeat(_) => {
             parts.group_coordinator.handle_request(io, replicas, token, request);
         }
-        Request::ApiVersions(_) => io.respond(token, api_versions(io.image)),
+        Request::ApiVersions(_) => io.respond(token, api_versions(io.env.kafka, io.image)),
         Request::Metadata(_) => io.respond(token, MetadataResponse { image: io.image.clone() }),
         Request::FindCoordinator(request) => find_coordinator(io, parts, token, request),
         Request::InitProducerId(_)
@@ -66,9 +67,10 @@ pub(crate) fn handle(
     }
 }
 
-/// What this broker's own metadata says, which may be stale (P-TV-1).
-fn api_versions(image: &MetadataImage) -> ApiVersionsResponse {
+/// Features as this broker's own metadata has them, which may be stale (P-TV-1).
+fn api_versions(kafka: KafkaVersion, image: &MetadataImage) -> ApiVersionsResponse {
     ApiVersionsResponse {
+        kafka,
         finalized_features_epoch: i64::try_from(image.version).unwrap_or(i64::MAX),
         transaction_version: image.transaction_version,
     }

@@ -5,7 +5,9 @@
 
 use alloc::collections::BTreeMap;
 
+use eosim_types::Capability;
 use eosim_types::message::ApiKey;
+use eosim_types::version::KafkaVersion;
 
 /// The newest version of each request that the client speaks.
 const fn newest(api: ApiKey) -> i16 {
@@ -29,6 +31,15 @@ pub struct ApiVersions {
 }
 
 impl ApiVersions {
+    /// What brokers of `kafka` speak.
+    pub(crate) fn of_brokers(kafka: KafkaVersion) -> Self {
+        if kafka.has(Capability::EpochPerTransaction) {
+            return Self::default();
+        }
+        let older = [(ApiKey::Produce, 11), (ApiKey::EndTxn, 4), (ApiKey::TxnOffsetCommit, 4)];
+        Self { older: older.into() }
+    }
+
     /// The brokers know `api` up to `version`.
     #[must_use]
     pub fn with_newest(mut self, api: ApiKey, version: i16) -> Self {

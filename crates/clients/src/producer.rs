@@ -26,7 +26,7 @@ use alloc::vec::Vec;
 
 use eosim_actor::{Correlation, Cx};
 use eosim_types::config::ProducerConfig;
-use eosim_types::message::{ApiKey, CommittableOffset, GroupMember, Response};
+use eosim_types::message::{ApiKey, ApiVersionsResponse, CommittableOffset, GroupMember, Response};
 use eosim_types::record::{Record, RecordBatch};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
@@ -206,10 +206,10 @@ impl Producer {
 
     /// The network brought an answer, or `None` for a broken connection.
     pub fn arrived(&mut self, correlation: Correlation, response: Option<Response>) {
-        if let (Some(manager), Some(Response::ApiVersions(told))) =
-            (&mut self.sender.manager, &response)
-        {
-            manager.learn_features(told.finalized_features_epoch, told.transaction_version);
+        if let Some(Response::ApiVersions(told)) = response {
+            let ApiVersionsResponse { kafka, finalized_features_epoch, transaction_version } = told;
+            let api_versions = ApiVersions::of_brokers(kafka);
+            self.connected(api_versions, finalized_features_epoch, transaction_version);
         }
         self.sender.client.arrived(correlation, response);
     }

@@ -169,6 +169,7 @@ impl Stage {
         let error = ErrorCode::None;
         Some(match request {
             Request::ApiVersions(_) => ApiVersionsResponse {
+                kafka: KafkaVersion::V4_5,
                 finalized_features_epoch: 1,
                 transaction_version: TransactionVersion::Tv2,
             }

@@ -1,10 +1,8 @@
 //! Every hazard of the coordinator is reached by a scenario of the library.
 //!
 //! A hazard that shows itself at one branch is counted there, as rules are (`coverage.json` lists
-//! it). The others are shown by what they break: see the last test. Not reached by any run: H-6 (a
-//! read error: disks of the model do not fail while reading), H-8 (version 0 records hold no version
-//! 2 transaction, C-REC-2) and H-10 (data at the last epoch, which needs older bugs); unit tests of
-//! the coordinator and of the log show them.
+//! it). The others are shown by what they break: see the last tests. Not reached by any run: H-6 (a
+//! read error: disks of the model do not fail while reading); a unit test of the coordinator shows it.
 
 use std::sync::atomic::AtomicBool;
 
@@ -58,6 +56,7 @@ fn every_hazard_that_can_be_counted_is_reached() {
         ("fenced-producer-reinitialises", 100, &["H-12"]),
         ("transactional-id-expiry", 20, &["C-EXP-2", "C-EXP-3"]),
         ("epochs-run-out", 20, &["C-PID-5", "C-END-15", "H-7"]),
+        ("last-epoch-left-over", 20, &["H-10"]),
         ("two-phase-commit", 20, &[]),
     ];
     for (scenario, count, ids) in table {
@@ -68,6 +67,15 @@ fn every_hazard_that_can_be_counted_is_reached() {
             assert!(count.is_some_and(|(_, count)| count > 0), "{scenario} never reaches {id}");
         }
     }
+}
+
+/// H-8: before 4.3 the next producer id is forgotten with the coordinator that chose it.
+#[test]
+fn a_release_that_does_not_write_the_next_id_refuses_a_healthy_producer_h_8() {
+    let (summary, broken) = sweep("epochs-run-out-in-4.2", 100, DefectSet::NONE);
+    assert_eq!(summary.failed, 0);
+    assert!(summary.scenarios[0].expected > 0, "{broken:?}");
+    assert!(summary.marks.counts().any(|(id, count)| id == "H-8" && count > 0));
 }
 
 /// H-4: a coordinator whose marker is refused for good gives up.

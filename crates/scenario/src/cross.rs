@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use eosim_types::Capability;
 use eosim_types::Names;
+use eosim_types::version::KafkaVersion;
 
 use crate::check::quoted_key;
 use crate::error::InputError;
@@ -32,6 +34,8 @@ pub(crate) fn check(file: &str, plan: &Plan) -> Checked {
     cross.clients()?;
     cross.place()?;
     cross.kafka()?;
+    cross.transaction_version()?;
+    cross.mixed_versions()?;
     for (index, step) in plan.operator.iter().enumerate() {
         cross.operator(&format!("operator[{index}]"), step)?;
     }
@@ -185,6 +189,30 @@ impl Cross<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Kafka 3.9 has no feature `transaction.version`, which is level 0.
+    fn transaction_version(&self) -> Checked {
+        let mut versions = self.plan.cluster.versions(self.plan.kafka);
+        let is_known = versions.all(|(_, kafka)| kafka.has(Capability::EpochPerTransaction));
+        if is_known || self.plan.transaction_version == 0 {
+            return Ok(());
+        }
+        let found = self.plan.transaction_version.to_string();
+        self.refuse("transaction_version", found, "0, all that Kafka 3.9 knows")
+    }
+
+    /// What one broker asks of another has the newest version of its own release, so all of a
+    /// cluster have to know the same.
+    fn mixed_versions(&self) -> Checked {
+        let versions = || self.plan.cluster.versions(self.plan.kafka).map(|(_, kafka)| kafka);
+        let knows = |kafka: KafkaVersion| kafka.has(Capability::MarkerHasTransactionVersion);
+        if versions().all(knows) || versions().all(|kafka| kafka == self.plan.kafka) {
+            return Ok(());
+        }
+        let odd = versions().find(|&kafka| !knows(kafka) || kafka != self.plan.kafka);
+        let found = quoted(odd.unwrap_or_default().name());
+        self.refuse("cluster.kafka", found, "releases from 4.2 on, or one for all brokers")
     }
 
     /// Versions are given to brokers that exist.

@@ -70,7 +70,10 @@ impl JsonSchema for KafkaVersionName {
         "KafkaVersion".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        drawn(&json!({"type": "string", "enum": ["4.5", "4.4"]}), false)
+        drawn(
+            &json!({"type": "string", "enum": ["4.5", "4.4", "4.3", "4.2", "4.1", "4.0", "3.9"]}),
+            false,
+        )
     }
 }
 

@@ -88,7 +88,7 @@ fn wrong_types_and_values() {
             "cluster.brokers={\"from\": 0, \"to\": 3}",
             "cluster.brokers={\"one_of\": []}",
             "cluster.brokers={\"min\": 1, \"max\": 2}",
-            "kafka=\"4.3\"",
+            "kafka=\"4.6\"",
             "transaction_version=3",
             "producers={}",
             "producers[0].workload.random.records_per_transaction={\"min\": 5, \"max\": 2}",
@@ -119,7 +119,7 @@ fn wrong_types_and_values() {
             good.json: cluster.brokers.from: found 0, expected a whole number from 1 to 9
             good.json: cluster.brokers.one_of: found 0 entries, expected 1 to 64
             good.json: cluster.brokers: found the unknown key "max", expected "from", "to" or "one_of"
-            good.json: kafka: found "4.3", expected "4.5", "4.4" or an object with "one_of"; did you mean "4.5"?
+            good.json: kafka: found "4.6", expected "4.5", "4.4", "4.3", "4.2", "4.1", "4.0", "3.9" or an object with "one_of"; did you mean "4.5"?
             good.json: transaction_version: found 3, expected a whole number from 0 to 2
             good.json: producers: found an object, expected a list
             good.json: producers[0].workload.random.records_per_transaction: found the reversed range 5 to 2, expected "min" not above "max"
@@ -183,6 +183,8 @@ fn unknown_names() {
 fn values_that_do_not_go_together() {
     spoiled(
         &[
+            "kafka=\"3.9\"",
+            "cluster.kafka={\"broker-1\": \"4.1\"}",
             "cluster.topics.orders.replication_factor=4",
             "cluster.brokers={\"from\": 2, \"to\": 3}",
             "cluster.topics.orders.replicas=[[1, 1]]",
@@ -209,6 +211,8 @@ fn values_that_do_not_go_together() {
             "faults.until_ms=0",
         ],
         &expect![[r#"
+            good.json: transaction_version: found 2, expected 0, all that Kafka 3.9 knows
+            good.json: cluster.kafka: found "4.1", expected releases from 4.2 on, or one for all brokers
             good.json: cluster.topics.orders.replication_factor: found 4, expected at most 3, the number of brokers
             good.json: cluster.topics.orders.replication_factor: found 3, expected at most 2, the number of brokers
             good.json: cluster.topics.orders.partitions: found 2, expected 1, as "replicas" has, or no "partitions"

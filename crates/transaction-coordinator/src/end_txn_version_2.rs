@@ -9,7 +9,7 @@ use eosim_types::record::TransactionState::{
     CompleteAbort, CompleteCommit, Dead, Empty, Ongoing, PrepareAbort, PrepareCommit,
     PrepareEpochFence,
 };
-use eosim_types::{Capability, ErrorCode, ProducerId, rule};
+use eosim_types::{Capability, Defect, Env, ErrorCode, ProducerEpoch, ProducerId, rule};
 
 use crate::action::Ctx;
 use crate::end_txn::{EndTransaction, EndTxnStep};
@@ -33,7 +33,7 @@ pub(crate) fn end_transaction(
     end: &EndTransaction,
 ) -> Result<EndTxnStep, ErrorCode> {
     rule!(cx.env, "C-END-9");
-    let retry = find_retry(metadata, end);
+    let retry = find_retry(&cx.env, metadata, end);
     rule!(cx.env, "C-END-10");
     if metadata.pending_state.is_some() && !metadata.is_fence_pending() {
         rule!(cx.env, "C-END-14");
@@ -76,14 +76,17 @@ pub(crate) fn end_transaction(
     }
 }
 
-fn find_retry(metadata: &TransactionMetadata, end: &EndTransaction) -> Retry {
+fn find_retry(env: &Env<'_>, metadata: &TransactionMetadata, end: &EndTransaction) -> Retry {
     if metadata.is_fence_pending() {
         return Retry { is_overflow: false, is_bump: false };
     }
+    let forgets = env.on(Defect::UpstreamCoordinatorAbortAtLastEpochForgotten);
+    let at_last = end.producer_epoch == ProducerEpoch::MAX && !forgets;
     let is_overflow = metadata.previous_producer_id == end.producer_id
-        && end.producer_epoch.0 == i16::MAX - 1
+        && (end.producer_epoch.0 == i16::MAX - 1 || at_last)
         && metadata.producer_epoch.0 == 0;
-    let is_bump = end.producer_epoch.next() == Some(metadata.producer_epoch);
+    let is_bump = end.producer_epoch.next() == Some(metadata.producer_epoch)
+        || (at_last && metadata.producer_epoch == ProducerEpoch::MAX);
     Retry { is_overflow, is_bump }
 }
 

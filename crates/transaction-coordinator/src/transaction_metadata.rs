@@ -86,6 +86,13 @@ impl TransactionMetadata {
     pub fn from_log_value(env: &mut Env<'_>, value: &TransactionLogValue) -> Self {
         rule!(env, "C-LOAD-5");
         rule!(env, "C-LOAD-9");
+        let is_decided = matches!(value.transaction_status, PrepareCommit | PrepareAbort);
+        if is_decided
+            && value.producer_epoch == ProducerEpoch::MAX
+            && value.next_producer_id == ProducerId::NONE
+        {
+            rule!(env, "H-8");
+        }
         let last_producer_epoch =
             if knows_last_epoch(env) { value.last_producer_epoch } else { ProducerEpoch::NONE };
         Self {

@@ -107,6 +107,9 @@ defects! {
         "A deposed coordinator answers PRODUCER_FENCED from old memory (C-RES-2, H-5).";
     UpstreamCoordinatorInitAbortsWithAnyEpoch = "upstream.coordinator.init_aborts_with_any_epoch", Upstream, [],
         "InitProducerId with the right id and any epoch aborts an open transaction (C-INIT-23).";
+    UpstreamCoordinatorAbortAtLastEpochForgotten =
+        "upstream.coordinator.abort_at_last_epoch_forgotten", Upstream, [],
+        "An ABORT at epoch 32767 that is asked for again is refused (C-END-9, C-END-16).";
     UpstreamCoordinatorDowngradeWedgesId = "upstream.coordinator.downgrade_wedges_id", Upstream, [],
         "Lowering transaction.version to 0 leaves ids of version 2 unusable until a reload (C-REC-2).";
     UpstreamCoordinatorLastEpochForgotten = "upstream.coordinator.last_epoch_forgotten", Upstream,

@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use crate::few::Few;
 use crate::ids::{BrokerId, TopicPartition};
 use crate::metadata::MetadataImage;
-use crate::version::TransactionVersion;
+use crate::version::{KafkaVersion, TransactionVersion};
 
 mod cluster;
 mod data;
@@ -169,9 +169,12 @@ impl Message {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ApiVersionsRequest {}
 
-/// `ApiVersionsResponse`: the finalized features as far as the broker knows (P-TV-1).
+/// `ApiVersionsResponse`: what the broker speaks, and the finalized features as far as it knows
+/// (P-TV-1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ApiVersionsResponse {
+    /// Stands for the newest version of each request (P-SND-12).
+    pub kafka: KafkaVersion,
     /// The later of two answers has the higher one.
     pub finalized_features_epoch: i64,
     /// The finalized level of `transaction.version`.

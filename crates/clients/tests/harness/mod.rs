@@ -55,6 +55,7 @@ pub(crate) fn image(version: u64, partitions: i32, tv: TransactionVersion) -> Ar
 /// What a broker that knows `image` says of its features.
 pub(crate) fn api_versions(image: &MetadataImage) -> ApiVersionsResponse {
     ApiVersionsResponse {
+        kafka: KafkaVersion::V4_5,
         finalized_features_epoch: i64::try_from(image.version).unwrap(),
         transaction_version: image.transaction_version,
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use eosim_types::Capability;
 use eosim_types::config::{BrokerConfig, GroupProtocol};
 
 use super::{Checked, Cross, quoted};
@@ -101,6 +102,11 @@ impl Cross<'_> {
     fn two_phase_commit(&self, path: &str, producer: &Producer) -> Checked {
         let settings = &producer.settings;
         let is_on = settings.transaction_two_phase_commit_enable == Some(true);
+        let kafka = self.plan.kafka;
+        if is_on && !kafka.has(Capability::TwoPhaseCommitAtBrokers) {
+            let path = format!("{path}.settings.\"transaction.two.phase.commit.enable\"");
+            return self.refuse(path, "true", format!("Kafka 4.1 or newer, not {}", kafka.name()));
+        }
         match settings.transaction_timeout_ms.filter(|_| is_on) {
             None => Ok(()),
             Some(timeout) => self.refuse(

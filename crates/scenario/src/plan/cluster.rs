@@ -35,9 +35,9 @@ pub struct Cluster {
     #[schemars(with = "BTreeMap<String, KafkaVersionName>", extend("maxProperties" = 9))]
     pub kafka: BTreeMap<String, KafkaVersion>,
     /// The epoch with which a new transactional id begins: 0 in Kafka, up to 32766 to let epochs
-    /// run out.
+    /// run out, 32767 for what a release before 4.3 can have left.
     #[serde(default, skip_serializing_if = "is_zero")]
-    #[schemars(with = "Ranged<0, 32_766>")]
+    #[schemars(with = "Ranged<0, 32_767>")]
     pub first_producer_epoch: u16,
     /// Producer ids in a block of the controller: 1000 in Kafka, fewer to have brokers ask often.
     #[serde(default = "thousand", skip_serializing_if = "is_thousand")]

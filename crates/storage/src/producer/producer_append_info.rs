@@ -286,7 +286,7 @@ impl ProducerAppendInfo {
     /// end of the last transaction that the producer id can have (KAFKA-20090).
     fn equal_epoch_is_accepted(
         &self,
-        env: &Env<'_>,
+        env: &mut Env<'_>,
         marker_epoch: ProducerEpoch,
         result: TransactionResult,
     ) -> bool {
@@ -294,8 +294,11 @@ impl ProducerAppendInfo {
             return true;
         }
         if self.updated.current_txn_first_offset.is_some() {
-            return marker_epoch == ProducerEpoch::MAX
-                && env.kafka.has(Capability::LastEpochCanBeAborted);
+            let is_last = marker_epoch == ProducerEpoch::MAX;
+            if is_last {
+                rule!(env, "H-10");
+            }
+            return is_last && env.kafka.has(Capability::LastEpochCanBeAborted);
         }
         env.on(Defect::UpstreamLeaderMarkerRetryIgnoresResult)
             || self.updated.last_marker_result.is_none_or(|last| last == result)

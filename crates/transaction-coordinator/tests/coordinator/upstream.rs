@@ -40,6 +40,25 @@ fn a_leaderless_partition_is_waited_for_or_skipped_c_mrk_5() {
 }
 
 #[test]
+fn an_abort_at_the_last_epoch_is_asked_for_again_c_end_9_c_end_16() {
+    let defect = Defect::UpstreamCoordinatorAbortAtLastEpochForgotten;
+    for (as_released, answers) in [
+        (true, ["CONCURRENT_TRANSACTIONS", "INVALID_PRODUCER_ID_MAPPING"]),
+        (false, ["CONCURRENT_TRANSACTIONS", "NONE (11,0)"]),
+    ] {
+        let mut world = World::with(given(Ongoing, 10, 32767));
+        if !as_released {
+            world = repaired(defect, given(Ongoing, 10, 32767));
+        }
+        world.hold_markers = true;
+        assert_eq!(world.end(2, ABORT, 10, 32767), "NONE (11,0)");
+        let while_aborting = world.end(2, ABORT, 10, 32767);
+        world.finish_markers(ErrorCode::None);
+        assert_eq!([while_aborting, world.end(2, ABORT, 10, 32767)], answers);
+    }
+}
+
+#[test]
 fn a_lowered_transaction_version_wedges_an_idle_id_as_released_only_c_rec_2() {
     let defect = Defect::UpstreamCoordinatorDowngradeWedgesId;
     for (as_released, answers) in [
