@@ -169,6 +169,7 @@ impl Broker {
     fn start(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
         self.lives += 1;
         self.process.lifecycle = BrokerLifecycleManager::new(self.lives);
+        self.process.replica_manager.begin_life(self.lives);
         if self.lives == 1 {
             return self.start_registered(cx, out);
         }
@@ -215,6 +216,7 @@ impl Broker {
         parts.group_coordinator.on_metadata(&mut io, parts.replica_manager, &before);
         parts.lifecycle.metadata_applied(&mut io);
         for (token, request) in core::mem::take(&mut self.process.backlog) {
+            self.settle(cx, out);
             self.on_request(cx, out, token, request);
         }
     }
@@ -273,6 +275,12 @@ impl Broker {
         }
     }
 
+    /// Lets everything follow that an event, or one of several requests at once, has set off.
+    fn settle(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
+        let (mut io, mut parts) = self.split(cx, out);
+        parts.settle(&mut io);
+    }
+
     /// Logs are closed in good order, and the process ends.
     fn shut_down(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
         self.take_logs_back();
@@ -309,8 +317,7 @@ impl Actor for Broker {
                 panic!("{} travels the wrong way", message.api().name());
             }
         }
-        let (mut io, mut parts) = self.split(cx, out);
-        parts.settle(&mut io);
+        self.settle(cx, out);
     }
 
     fn crash(&mut self, kind: CrashKind) {

@@ -136,7 +136,9 @@ impl Reader {
     }
 
     fn fetched(&mut self, answer: FetchPartitionResponse) -> Option<Request> {
-        self.exchange(Some(FetchResponse { partitions: vec![answer] }.into()))
+        self.exchange(Some(
+            FetchResponse { partitions: vec![answer], ..FetchResponse::default() }.into(),
+        ))
     }
 
     fn poll(&mut self) -> Vec<PolledPartition> {
@@ -346,7 +348,8 @@ fn a_leader_is_looked_up_however_late_the_consumer_goes_on_k_pos_5() {
     image.partitions.get_mut(&t(0)).unwrap().leader = None;
     let error = ErrorCode::NotLeaderOrFollower;
     let refused = FetchPartitionResponse { error, ..answer(vec![], &[]) };
-    let mut arrives: Response = FetchResponse { partitions: vec![refused] }.into();
+    let mut arrives: Response =
+        FetchResponse { partitions: vec![refused], ..FetchResponse::default() }.into();
     for sleep in [99, 5_000, 60_000] {
         let mut out: Out<Message, Observed> = Out::new();
         reader.now += Duration::from_millis(1);

@@ -311,7 +311,7 @@ fn fetched(offset: i64) -> FetchResponse {
         diverging_epoch: None,
         batches: batch.into_iter().collect(),
     };
-    FetchResponse { partitions: vec![answer] }
+    FetchResponse { partitions: vec![answer], ..FetchResponse::default() }
 }
 
 const FIRST: [&str; 3] = ["InitProducerId", "JoinGroup: 1", "OffsetFetch: -1"];

@@ -67,8 +67,9 @@ fn data_requests(names: &mut Names) -> Vec<Request> {
             max_wait_ms: 1,
             min_bytes: 1,
             partition_max_bytes: 1,
-            is_full: true,
+            metadata: FetchMetadata { session_id: 7, epoch: 3 },
             partitions: vec![fetch],
+            forgotten: [OTHER].into(),
         }
         .into(),
         ListOffsetsRequest {
@@ -181,6 +182,8 @@ fn responses(names: &mut Names) -> Vec<Response> {
         }
         .into(),
         FetchResponse {
+            error: ErrorCode::None,
+            session_id: 7,
             partitions: vec![FetchPartitionResponse {
                 partition: TP,
                 error: ErrorCode::None,
@@ -226,7 +229,7 @@ fn requests_in_one_line() {
         lines.into_iter().flatten().map(|request| describe(&Message::Request(request), &names));
     expect![[r#"
         Produce v12 acks=-1 orders-0 seq 3 [x] of 4/2 transactional
-        Fetch follower 1 orders-0@7
+        Fetch follower 1 orders-0@7 session 7 epoch 3 forgets orders-1
         ListOffsets read_committed orders-0 latest
         Metadata
         AlterPartition orders-0 leader epoch 3 ISR [1 2]

@@ -12,12 +12,14 @@ use crate::version::{KafkaVersion, TransactionVersion};
 
 mod cluster;
 mod data;
+mod fetch_metadata;
 mod group;
 mod membership;
 mod transaction;
 
 pub use cluster::*;
 pub use data::*;
+pub use fetch_metadata::FetchMetadata;
 pub use group::*;
 pub use membership::*;
 pub use transaction::*;

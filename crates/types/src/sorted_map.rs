@@ -84,6 +84,11 @@ impl<K: Ord + Copy, V> SortedMap<K, V> {
         self.0.get(place).map(|(key, value)| (*key, value))
     }
 
+    /// The same, to be changed.
+    pub fn at_mut(&mut self, place: usize) -> Option<(K, &mut V)> {
+        self.0.get_mut(place).map(|(key, value)| (*key, value))
+    }
+
     /// Every entry.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> {
         self.0.iter().map(|(key, value)| (*key, value))

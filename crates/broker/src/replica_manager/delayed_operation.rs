@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 
 use eosim_actor::RequestToken;
 use eosim_transaction_coordinator::AppendId;
-use eosim_types::message::FetchRequest;
 use eosim_types::{ErrorCode, Few, Instant, ProducerId, SortedMap, TopicPartition};
 
 use super::append::AppendResult;
@@ -82,13 +81,13 @@ impl DelayedProduce {
     }
 }
 
-/// A fetch that waits for data (`DelayedFetch`).
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// A fetch that waits for data in its session (`DelayedFetch`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct DelayedFetch {
     /// By which name to answer.
     pub(crate) token: RequestToken,
-    /// The request.
-    pub(crate) request: FetchRequest,
+    /// The answer has every partition.
+    pub(crate) is_full: bool,
     /// When it is answered with what there is.
     pub(crate) deadline: Instant,
 }
@@ -106,12 +105,11 @@ pub(crate) struct DelayedDeleteRecords {
     pub(crate) deadline: Instant,
 }
 
-/// All parked operations of a broker.
+/// All parked operations of a broker but fetches, which wait in their sessions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Purgatory {
     next: u64,
     pub(crate) produces: Parked<DelayedProduce>,
-    pub(crate) fetches: Parked<DelayedFetch>,
     pub(crate) deletes: Parked<DelayedDeleteRecords>,
 }
 
@@ -128,9 +126,8 @@ impl Purgatory {
     /// The earliest deadline.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let produces = self.produces.values().map(|operation| operation.deadline);
-        let fetches = self.fetches.values().map(|operation| operation.deadline);
         let deletes = self.deletes.values().map(|operation| operation.deadline);
-        produces.chain(fetches).chain(deletes).min()
+        produces.chain(deletes).min()
     }
 }
 

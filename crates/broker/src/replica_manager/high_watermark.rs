@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use eosim_types::message::{AlterPartitionRequest, AlterPartitionResponse};
-use eosim_types::{BrokerId, ErrorCode, rule};
+use eosim_types::{BrokerId, ErrorCode, Instant, rule};
 
 use super::partition::{Leadership, Partition, Role};
 use super::replica::{FollowerFetch, Replica};
@@ -49,8 +49,8 @@ impl Partition {
         true
     }
 
-    /// A follower has fetched (`updateFollowerFetchState`). True if its log end has changed.
-    pub(crate) fn update_follower_fetch_state(
+    /// A follower has fetched (`updateFollowerFetchState`). True if a watermark has moved.
+    pub(crate) fn note_follower_fetch(
         &mut self,
         io: &mut Io<'_>,
         follower: BrokerId,
@@ -59,9 +59,19 @@ impl Partition {
         let Some(replica) = self.remote_replica_mut(follower) else { return false };
         let before = (replica.log_end_offset, replica.log_start_offset);
         replica.update_fetch_state(&mut io.env, fetch);
-        let changed = before != (replica.log_end_offset, replica.log_start_offset);
         self.maybe_expand_isr(io, follower);
-        changed
+        let has_advanced = before.0 != fetch.fetch_offset;
+        let high_watermark_moved = has_advanced && self.maybe_increment_leader_high_watermark(io);
+        high_watermark_moved || before.1 != fetch.log_start_offset
+    }
+
+    /// Until `at`, the fetches of a follower have shown its log end to be that of the leader, as
+    /// long as that is `log_end_offset`.
+    pub(crate) fn note_caught_up(&mut self, follower: BrokerId, log_end_offset: i64, at: Instant) {
+        let replica = self.remote_replica_mut(follower);
+        if let Some(replica) = replica.filter(|r| r.log_end_offset == log_end_offset) {
+            replica.note_caught_up(at);
+        }
     }
 
     /// L-ISR-2 (`maybeExpandIsr`).

@@ -5,6 +5,8 @@
 //! `PeriodicProducerExpirationCheck`, `kafka-log-retention`, the log cleaner; and the operating
 //! system's writing of dirty pages.
 
+use alloc::vec::Vec;
+
 use eosim_types::{Duration, Instant, rule};
 
 use super::ReplicaManager;
@@ -80,7 +82,9 @@ impl ReplicaManager {
     }
 
     fn run_task(&mut self, io: &mut Io<'_>, task: Task) {
+        let mut moved = Vec::new();
         for partition in self.partitions.iter_mut() {
+            let log_start_offset = partition.log.log_start_offset();
             match task {
                 Task::ShrinkIsr => partition.maybe_shrink_isr(io),
                 Task::CheckpointHighWatermarks => {
@@ -106,6 +110,13 @@ impl ReplicaManager {
                     partition.log.remove_expired_producers(&mut io.env);
                 }
             }
+            if partition.log.log_start_offset() != log_start_offset {
+                moved.push(partition.topic_partition);
+            }
+        }
+        for tp in moved {
+            self.note_change(tp);
+            self.fetchers.values_mut().for_each(|fetcher| fetcher.question_may_change(tp));
         }
     }
 }

@@ -23,12 +23,15 @@ pub(crate) mod delayed_operation;
 mod delete_records;
 mod describe_producers;
 mod fetch;
+mod fetch_session;
+mod fetch_session_handler;
 mod high_watermark;
 mod isr;
 mod list_offsets;
 mod maintenance;
 mod offset_for_leader_epoch;
 pub(crate) mod partition;
+mod partition_fetch;
 pub(crate) mod partitions;
 mod produce;
 mod replica;
@@ -41,6 +44,7 @@ mod verification;
 mod write_txn_markers;
 
 use delayed_operation::{Purgatory, expired};
+use fetch_session::FetchSessionCache;
 use maintenance::MaintenanceSchedule;
 use partition::Partition;
 use partitions::Partitions;
@@ -65,6 +69,7 @@ pub(crate) struct ReplicaManager {
     /// Partitions that have changed in this step.
     action_queue: VecDeque<TopicPartition>,
     purgatory: Purgatory,
+    fetch_sessions: FetchSessionCache,
     verifications: SortedMap<VerificationId, PendingProduce>,
     offset_verifications: SortedMap<VerificationId, (PendingOffsetCommit, VerificationGuard)>,
     next_verification: u64,
@@ -96,6 +101,11 @@ impl ReplicaManager {
         self.partitions.get_mut(tp).ok_or_else(|| not_hosted(io, tp))
     }
 
+    /// The process begins, in the life of that number.
+    pub(crate) fn begin_life(&mut self, life: u64) {
+        self.fetch_sessions = FetchSessionCache::new(life);
+    }
+
     /// `tp` has changed: what waits for it is looked at when the event has been handled.
     pub(crate) fn note_change(&mut self, tp: TopicPartition) {
         if !self.action_queue.contains(&tp) {
@@ -122,13 +132,12 @@ impl ReplicaManager {
         for id in expired(&self.purgatory.produces, now, |operation| operation.deadline) {
             self.expire_produce(io, id);
         }
-        for id in expired(&self.purgatory.fetches, now, |operation| operation.deadline) {
-            self.complete_fetch(io, id);
-        }
+        self.expire_fetches(io);
         for id in expired(&self.purgatory.deletes, now, |operation| operation.deadline) {
             self.complete_delete(io, id, ErrorCode::RequestTimedOut);
         }
-        if let Some(deadline) = self.purgatory.next_deadline() {
+        let fetches = self.fetch_sessions.delayed().map(|fetch| fetch.deadline);
+        if let Some(deadline) = fetches.chain(self.purgatory.next_deadline()).min() {
             io.wake_at(Timer::Purgatory, deadline);
         }
     }

@@ -19,8 +19,6 @@ pub(crate) struct Replica {
     pub(crate) log_start_offset: i64,
     /// The broker epoch of its latest fetch; -1 before the first.
     pub(crate) broker_epoch: i64,
-    /// High watermark and log start as it was last told them in its fetch session (L-HW-6).
-    pub(crate) told: Option<(i64, i64)>,
     last_caught_up: Option<Instant>,
     last_fetch: Option<Instant>,
     last_fetch_leader_log_end_offset: i64,
@@ -47,7 +45,6 @@ impl Replica {
             log_end_offset: UNKNOWN_OFFSET,
             log_start_offset: UNKNOWN_OFFSET,
             broker_epoch: -1,
-            told: None,
             last_caught_up: None,
             last_fetch: None,
             last_fetch_leader_log_end_offset: UNKNOWN_OFFSET,
@@ -75,6 +72,12 @@ impl Replica {
         self.last_fetch_leader_log_end_offset = fetch.leader_log_end_offset;
         self.last_fetch = Some(env.now);
         self.broker_epoch = fetch.broker_epoch;
+    }
+
+    /// Fetches until `at` have found it where the leader's log ended.
+    pub(crate) fn note_caught_up(&mut self, at: Instant) {
+        self.last_caught_up = self.last_caught_up.max(Some(at));
+        self.last_fetch = self.last_fetch.max(Some(at));
     }
 
     /// `ReplicaState#isCaughtUp`.

@@ -29,9 +29,10 @@ impl ReplicaManager {
         response: &FetchResponse,
     ) {
         let Some(fetcher) = self.fetchers.get_mut(leader) else { return };
-        fetcher.end_fetch(true);
-        for answer in &response.partitions {
-            self.on_partition_data(io, leader, answer);
+        if fetcher.on_answer(response) {
+            for answer in &response.partitions {
+                self.on_partition_data(io, leader, answer);
+            }
         }
         self.maybe_send_fetch(io, leader);
     }
@@ -68,10 +69,9 @@ impl ReplicaManager {
         leader: BrokerId,
         tp: TopicPartition,
     ) -> Option<LeaderEpoch> {
-        let fetched = self.fetchers.get_mut(leader)?.partition_mut(tp)?;
         let log_end_offset = self.partitions.get(tp)?.log.log_end_offset();
-        let same = fetched.state == FetchState::Fetching && fetched.asked == Some(log_end_offset);
-        same.then_some(fetched.leader_epoch)
+        let fetched = self.fetchers.get_mut(leader)?.partition_mut(tp)?;
+        fetched.is_current(log_end_offset).then_some(fetched.leader_epoch)
     }
 
     fn take_partition_data(
@@ -81,14 +81,13 @@ impl ReplicaManager {
         answer: &FetchPartitionResponse,
     ) -> Result<(), ErrorCode> {
         let tp = answer.partition;
-        self.note_change(tp);
         let Some(partition) = self.partitions.get_mut(tp) else { return Ok(()) };
         if let Some((epoch, end_offset)) = answer.diverging_epoch {
             partition.truncate_to_diverging(io, epoch, end_offset);
-            Ok(())
-        } else {
-            partition.append_records_to_follower(io, leader_epoch, answer)
+        } else if partition.append_records_to_follower(io, leader_epoch, answer)? {
+            self.note_change(tp);
         }
+        Ok(())
     }
 
     fn set_fetch_state(&mut self, leader: BrokerId, tp: TopicPartition, state: FetchState) {
@@ -179,21 +178,21 @@ impl Partition {
         self.log.truncate_to(&mut io.env, target.min(log_end_offset));
     }
 
-    /// L-RPL-1, L-HW-1 (`processPartitionData`).
+    /// L-RPL-1, L-HW-1 (`processPartitionData`). True if there is more to read for consumers.
     fn append_records_to_follower(
         &mut self,
         io: &mut Io<'_>,
         leader_epoch: LeaderEpoch,
         answer: &FetchPartitionResponse,
-    ) -> Result<(), ErrorCode> {
+    ) -> Result<bool, ErrorCode> {
         self.begin_at_first_batch(io, answer);
         rule!(io.env, "L-RPL-1");
         self.log.append_as_follower(&mut io.env, &answer.batches, leader_epoch)?;
         rule!(io.env, "L-HW-1");
         let high_watermark = answer.high_watermark.min(self.log.log_end_offset());
-        self.log.update_high_watermark(&mut io.env, high_watermark);
+        let has_moved = self.log.update_high_watermark(&mut io.env, high_watermark);
         self.log.maybe_increment_log_start_offset(&mut io.env, answer.log_start_offset);
-        Ok(())
+        Ok(has_moved)
     }
 
     /// A leader's log may begin amid a batch, which is sent whole: an empty log then begins where

@@ -1,9 +1,12 @@
 //! Followers fetch: positions, truncation, pauses; and what a fetch tells the leader.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use eosim_actor::RequestToken;
 use eosim_types::message::{
-    FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse, IsolationLevel,
-    ListOffsetsResponse, ProduceRequest, Request, Response,
+    FetchMetadata, FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse,
+    IsolationLevel, ListOffsetsResponse, ProduceRequest, Request, Response,
 };
 use eosim_types::{BrokerId, ErrorCode as E, LeaderEpoch};
 
@@ -36,8 +39,8 @@ fn sent(fixture: &mut Fixture) -> Option<FetchPartition> {
     })
 }
 
-fn answer(fixture: &mut Fixture, f: impl FnOnce(&mut FetchPartitionResponse)) {
-    let mut partition = FetchPartitionResponse {
+fn nothing_new() -> FetchPartitionResponse {
+    FetchPartitionResponse {
         partition: TP,
         error: E::None,
         high_watermark: 3,
@@ -46,9 +49,15 @@ fn answer(fixture: &mut Fixture, f: impl FnOnce(&mut FetchPartitionResponse)) {
         aborted_transactions: [].to_vec(),
         diverging_epoch: None,
         batches: [].into(),
-    };
+    }
+}
+
+/// The answer of a leader that keeps no session, so that every fetch is full.
+fn answer(fixture: &mut Fixture, f: impl FnOnce(&mut FetchPartitionResponse)) {
+    let mut partition = nothing_new();
     f(&mut partition);
-    let response = FetchResponse { partitions: [partition].to_vec() };
+    let partitions = [partition].to_vec();
+    let response = FetchResponse { partitions, ..FetchResponse::default() };
     fixture.with(|io, replicas, _| replicas.on_fetch_response(io, LEADER, &response));
 }
 
@@ -77,6 +86,57 @@ fn truncation_on_a_diverging_answer_l_flt_3() {
         assert_eq!(end(&fixture), expected, "epoch {epoch} ends at {end_offset}");
         assert!(sent(&mut fixture).is_some(), "it asks again at once");
     }
+}
+
+#[test]
+fn a_session_that_failed_is_followed_by_a_full_fetch() {
+    for error in [E::FetchSessionIdNotFound, E::InvalidFetchSessionEpoch] {
+        let mut fixture = follower();
+        let mut fetched = |session_id, error| {
+            let response = FetchResponse { error, session_id, partitions: [].to_vec() };
+            fixture.with(|io, replicas, _| replicas.on_fetch_response(io, LEADER, &response));
+            let request = fixture.requests().pop().map(|(_, request)| request);
+            let Some(Request::Fetch(request)) = request else { panic!("no fetch") };
+            (request.metadata.is_full(), request.partitions.len())
+        };
+        assert_eq!(fetched(7, E::None), (false, 0), "nothing is asked otherwise");
+        assert_eq!(fetched(0, error), (true, 1), "{error}");
+    }
+}
+
+/// The follower's next fetch: epoch, offsets asked for, how many partitions are forgotten.
+fn next(fixture: &mut Fixture) -> Option<(i32, Vec<i64>, usize)> {
+    let request = fixture.requests().pop().map(|(_, request)| request);
+    let Some(Request::Fetch(request)) = request else { return None };
+    let offsets = request.partitions.iter().map(|read| read.fetch_offset).collect();
+    Some((request.metadata.epoch, offsets, request.forgotten.len()))
+}
+
+#[test]
+fn a_session_is_told_what_is_asked_otherwise() {
+    let mut fixture = follower();
+    assert_eq!(next(&mut fixture), Some((0, vec![3], 0)));
+    let answer = |fixture: &mut Fixture, partitions: Vec<FetchPartitionResponse>| {
+        let response = FetchResponse { error: E::None, session_id: 7, partitions };
+        fixture.with(|io, replicas, _| replicas.on_fetch_response(io, LEADER, &response));
+    };
+    answer(&mut fixture, vec![nothing_new()]);
+    assert_eq!(next(&mut fixture), Some((1, vec![], 0)), "everything as before");
+    let diverging_epoch = Some((LeaderEpoch(0), 2));
+    answer(&mut fixture, vec![FetchPartitionResponse { diverging_epoch, ..nothing_new() }]);
+    assert_eq!(next(&mut fixture), Some((2, vec![2], 0)));
+    let refused = FetchPartitionResponse { error: E::NotLeaderOrFollower, ..nothing_new() };
+    answer(&mut fixture, vec![refused]);
+    assert_eq!(next(&mut fixture), Some((3, vec![], 1)), "it pauses");
+    answer(&mut fixture, vec![]);
+    assert_eq!(next(&mut fixture), None);
+    fixture.pass(1_000);
+    fixture.with(|io, replicas, _| replicas.send_fetches(io));
+    assert_eq!(next(&mut fixture), Some((4, vec![2], 0)));
+    fixture.with(|io, replicas, _| replicas.on_fetch_disconnected(io, LEADER));
+    fixture.pass(1_000);
+    fixture.with(|io, replicas, _| replicas.send_fetches(io));
+    assert_eq!(next(&mut fixture), Some((0, vec![2], 0)), "nobody knows whether there is one");
 }
 
 #[test]
@@ -183,7 +243,8 @@ fn a_fetch_moves_the_high_watermark_for_the_next_one_l_hw_3_l_fet_4() {
             max_wait_ms: 500,
             min_bytes: 1,
             partition_max_bytes: 1 << 20,
-            is_full: true,
+            metadata: FetchMetadata::LEGACY,
+            forgotten: [].into(),
             partitions: [FetchPartition {
                 partition: TP,
                 fetch_offset,
@@ -194,7 +255,7 @@ fn a_fetch_moves_the_high_watermark_for_the_next_one_l_hw_3_l_fet_4() {
             .to_vec(),
         };
         let mut answers =
-            fixture.handle(|io, replicas| replicas.handle_fetch(io, RequestToken(2), request));
+            fixture.handle(|io, replicas| replicas.handle_fetch(io, RequestToken(2), &request));
         let Some((_, Response::Fetch(response))) = answers.pop() else { panic!() };
         (response.partitions[0].high_watermark, response.partitions[0].batches.len())
     };

@@ -2,7 +2,7 @@
 
 use eosim_actor::{CrashKind, RequestToken};
 use eosim_types::message::{
-    IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsResponse,
+    FetchResponse, IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsResponse,
     ListOffsetsTimestamp, ProduceRequest, Request, Response,
 };
 use eosim_types::{BrokerId, ErrorCode as E, LeaderEpoch};
@@ -11,7 +11,7 @@ use super::cluster::{Setup, t};
 use super::fixture::{Fixture, TP, partition};
 use super::requests::{batch, produce_to, produced, produced_one};
 use crate::replica_manager::partition::Role;
-use eosim_types::message::{FetchPartition, FetchRequest};
+use eosim_types::message::{FetchMetadata, FetchPartition, FetchRequest};
 
 const TOKEN: RequestToken = RequestToken(1);
 
@@ -23,7 +23,8 @@ fn follower_fetch(follower: i32, offset: i64, leader_epoch: i32) -> FetchRequest
         max_wait_ms: 500,
         min_bytes: 1,
         partition_max_bytes: 1 << 20,
-        is_full: true,
+        metadata: FetchMetadata::LEGACY,
+        forgotten: [].into(),
         partitions: [FetchPartition {
             partition: TP,
             fetch_offset: offset,
@@ -50,7 +51,7 @@ impl Fixture {
 
     fn follower_at(&mut self, follower: i32, offset: i64, leader_epoch: i32) {
         let request = follower_fetch(follower, offset, leader_epoch);
-        self.handle(|io, replicas| replicas.handle_fetch(io, RequestToken(9), request));
+        self.handle(|io, replicas| replicas.handle_fetch(io, RequestToken(9), &request));
     }
 
     fn append(&mut self, acks: i16, sequence: i32, records: i32) -> Option<(E, i64)> {
@@ -102,7 +103,7 @@ fn row_73_under_the_minimum_the_high_watermark_stays_l_hw_2_l_isr_1() {
     fixture.follower_at(2, 10, 0);
     // The proposal is made by this fetch; it is looked at before the answers are dropped.
     let request = follower_fetch(3, 10, 0);
-    fixture.with(|io, replicas, _| replicas.handle_fetch(io, RequestToken(9), request));
+    fixture.with(|io, replicas, _| replicas.handle_fetch(io, RequestToken(9), &request));
     fixture.settle();
     assert_eq!((fixture.high_watermark(), fixture.isr()), (0, (2, 3)));
     fixture.confirm_isr();
@@ -126,12 +127,36 @@ fn row_74_a_follower_joins_only_from_the_start_of_the_epoch_l_isr_2_l_lep_1() {
     assert_eq!(fixture.isr(), (2, 3));
 }
 
-/// Whether an answer to follower 2 at `offset` has the partition in it.
-fn is_told(fixture: &mut Fixture, offset: i64, is_full: bool) -> bool {
-    let request = FetchRequest { is_full, max_wait_ms: 0, ..follower_fetch(2, offset, 0) };
-    let answers = fixture.handle(|io, replicas| replicas.handle_fetch(io, TOKEN, request));
-    let Some((TOKEN, Response::Fetch(response))) = answers.first() else { panic!() };
-    !response.partitions.is_empty()
+/// Follower 2 with its fetch session.
+struct Session {
+    metadata: FetchMetadata,
+}
+
+impl Session {
+    fn new() -> Self {
+        Self { metadata: FetchMetadata::INITIAL }
+    }
+
+    /// A fetch that asks for the partition at `offset`, or goes on as before.
+    fn fetch(&mut self, fixture: &mut Fixture, offset: Option<i64>) -> FetchResponse {
+        let metadata = self.metadata;
+        let mut request =
+            FetchRequest { metadata, max_wait_ms: 0, ..follower_fetch(2, offset.unwrap_or(0), 0) };
+        request.partitions.retain(|_| offset.is_some());
+        let mut answers = fixture.handle(|io, replicas| replicas.handle_fetch(io, TOKEN, &request));
+        let Some((TOKEN, Response::Fetch(response))) = answers.pop() else { panic!() };
+        self.metadata = if metadata.is_full() {
+            FetchMetadata::new_incremental(response.session_id)
+        } else {
+            metadata.next_incremental()
+        };
+        response
+    }
+
+    /// Is the partition in the answer?
+    fn is_told(&mut self, fixture: &mut Fixture, offset: Option<i64>) -> bool {
+        !self.fetch(fixture, offset).partitions.is_empty()
+    }
 }
 
 #[test]
@@ -139,13 +164,76 @@ fn in_a_session_a_follower_hears_of_its_high_watermark_when_it_changed_l_hw_6() 
     let mut fixture = Fixture::new(1);
     fixture.lead(0, &[1, 2]);
     fixture.append(1, 0, 10);
-    assert!(is_told(&mut fixture, 0, true), "records");
-    assert!(!is_told(&mut fixture, 10, false), "this fetch moves the mark after the read");
+    let mut session = Session::new();
+    assert!(session.is_told(&mut fixture, Some(0)), "records");
+    assert!(session.is_told(&mut fixture, None), "the same, as long as the same is asked");
+    assert!(!session.is_told(&mut fixture, Some(10)), "this fetch moves the mark after the read");
     assert_eq!(fixture.high_watermark(), 10);
-    assert!(is_told(&mut fixture, 10, false), "the new mark");
-    assert!(!is_told(&mut fixture, 10, false), "nothing twice");
-    assert!(is_told(&mut fixture, 10, true), "a new session begins with everything");
-    assert!(is_told(&mut fixture, 11, false), "errors always");
+    assert!(session.is_told(&mut fixture, None), "the new mark");
+    assert!(!session.is_told(&mut fixture, None), "nothing twice");
+    assert!(Session::new().is_told(&mut fixture, Some(10)), "a new session begins with everything");
+    assert!(session.is_told(&mut fixture, Some(11)), "errors always");
+    assert!(session.is_told(&mut fixture, None), "errors always");
+    assert!(session.is_told(&mut fixture, Some(10)), "and after them everything");
+    fixture.append(1, 10, 1);
+    assert!(session.is_told(&mut fixture, None), "records that came meanwhile");
+}
+
+#[test]
+fn a_follower_in_a_session_stays_in_sync_without_naming_its_partition_l_isr_3() {
+    let mut fixture = Fixture::new(1);
+    fixture.lead(0, &[1, 2]);
+    let mut session = Session::new();
+    session.fetch(&mut fixture, Some(0));
+    let shrinks_after = |fixture: &mut Fixture, millis| {
+        fixture.pass(millis);
+        fixture.with(|io, replicas, _| {
+            replicas.partitions.get_mut(TP).unwrap().maybe_shrink_isr(io);
+        });
+        fixture.requests().iter().any(|(_, r)| matches!(r, Request::AlterPartition(_)))
+    };
+    for _ in 0..10 {
+        fixture.pass(20_000);
+        assert!(!session.is_told(&mut fixture, None));
+    }
+    fixture.append(1, 0, 1);
+    assert!(!shrinks_after(&mut fixture, 30_000), "it has fetched 30 s ago");
+    assert!(shrinks_after(&mut fixture, 1), "replica.lag.time.max.ms is over");
+}
+
+#[test]
+fn sessions_that_the_leader_does_not_have_are_refused() {
+    let mut fixture = Fixture::new(1);
+    fixture.lead(0, &[1, 2]);
+    let mut session = Session::new();
+    let first = session.fetch(&mut fixture, Some(0)).session_id;
+    let old = session.metadata;
+    session.fetch(&mut fixture, None);
+    let mut repeated = Session { metadata: old };
+    let refused = repeated.fetch(&mut fixture, None);
+    assert_eq!((refused.error, refused.session_id), (E::InvalidFetchSessionEpoch, 0));
+    session.metadata = session.metadata.next_close_existing_attempt_new();
+    assert_ne!(session.fetch(&mut fixture, Some(0)).session_id, first);
+    let mut closed = Session { metadata: old.next_incremental() };
+    assert_eq!(closed.fetch(&mut fixture, None).error, E::FetchSessionIdNotFound);
+    fixture.replicas.begin_life(2);
+    assert_eq!(session.fetch(&mut fixture, None).error, E::FetchSessionIdNotFound);
+}
+
+#[test]
+fn a_session_that_reads_nothing_any_more_ends() {
+    let mut fixture = Fixture::new(1);
+    fixture.lead(0, &[1, 2]);
+    let mut session = Session::new();
+    session.fetch(&mut fixture, Some(0));
+    let metadata = session.metadata;
+    let mut request = FetchRequest { metadata, forgotten: [TP].into(), ..follower_fetch(2, 0, 0) };
+    request.partitions.clear();
+    let mut answers = fixture.handle(|io, replicas| replicas.handle_fetch(io, TOKEN, &request));
+    let Some((_, Response::Fetch(ended))) = answers.pop() else { panic!("not answered at once") };
+    assert_eq!((ended.error, ended.session_id, ended.partitions.len()), (E::None, 0, 0));
+    session.metadata = metadata.next_incremental();
+    assert_eq!(session.fetch(&mut fixture, None).error, E::FetchSessionIdNotFound);
 }
 
 fn list(asker: ListOffsetsAsker, timestamp: ListOffsetsTimestamp) -> ListOffsetsRequest {
@@ -231,7 +319,7 @@ fn leader_epochs_of_requests_l_lep_3() {
         let Some((_, Response::ListOffsets(response))) = answers.pop() else { panic!() };
         assert_eq!(response.error, expected, "epoch {epoch}");
         let fetch = FetchRequest { replica: None, max_wait_ms: 0, ..follower_fetch(3, 0, epoch) };
-        let mut answers = fixture.handle(|io, replicas| replicas.handle_fetch(io, TOKEN, fetch));
+        let mut answers = fixture.handle(|io, replicas| replicas.handle_fetch(io, TOKEN, &fetch));
         let Some((_, Response::Fetch(response))) = answers.pop() else { panic!() };
         let served = if epoch == 5 { E::None } else { expected };
         assert_eq!(response.partitions[0].error, served, "a follower serves its own epoch");

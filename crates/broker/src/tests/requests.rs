@@ -5,8 +5,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use eosim_types::message::{
-    FetchPartition, FetchPartitionResponse, FetchRequest, IsolationLevel, ProduceRequest, Response,
-    WritableTxnMarker, WriteTxnMarkersRequest,
+    FetchMetadata, FetchPartition, FetchPartitionResponse, FetchRequest, IsolationLevel,
+    ProduceRequest, Response, WritableTxnMarker, WriteTxnMarkersRequest,
 };
 use eosim_types::record::{Payload, Record, RecordBatch, TransactionResult};
 use eosim_types::version::TransactionVersion;
@@ -87,7 +87,8 @@ pub(super) fn fetch(
         max_wait_ms: 0,
         min_bytes: 1,
         partition_max_bytes: 1 << 20,
-        is_full: true,
+        metadata: FetchMetadata::LEGACY,
+        forgotten: [].into(),
         partitions: vec![FetchPartition {
             partition: tp,
             fetch_offset: offset,

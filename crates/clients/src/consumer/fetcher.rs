@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use eosim_actor::Cx;
 use eosim_types::message::{
-    ApiKey, FetchPartition, FetchPartitionResponse, FetchRequest, IsolationLevel, Response,
+    ApiKey, FetchMetadata, FetchPartition, FetchPartitionResponse, FetchRequest, IsolationLevel,
+    Response,
 };
 use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, TopicPartition, rule};
 
@@ -29,7 +30,8 @@ impl Consumer {
                 max_wait_ms: i32::try_from(max_wait).unwrap_or(i32::MAX),
                 min_bytes: self.config.fetch_min_bytes,
                 partition_max_bytes: self.config.max_partition_fetch_bytes,
-                is_full: true,
+                metadata: FetchMetadata::LEGACY,
+                forgotten: [].into(),
                 partitions,
             };
             self.fetching.insert(node);

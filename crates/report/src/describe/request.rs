@@ -1,8 +1,8 @@
 //! Requests.
 
 use eosim_types::message::{
-    CommittableOffset, FetchRequest, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsTimestamp,
-    Request, WritableTxnMarker,
+    CommittableOffset, FetchMetadata, FetchRequest, ListOffsetsAsker, ListOffsetsRequest,
+    ListOffsetsTimestamp, Request, WritableTxnMarker,
 };
 use eosim_types::record::TransactionResult;
 
@@ -126,7 +126,16 @@ impl Words<'_> {
         let partitions = request.partitions.iter();
         let from =
             partitions.map(|p| format!("{}@{}", self.partition(p.partition), p.fetch_offset));
-        format!("{who} {}", joined(from))
+        let mut text = format!("{who} {}", joined(from));
+        if request.metadata != FetchMetadata::LEGACY {
+            let FetchMetadata { session_id, epoch } = request.metadata;
+            text += &format!(" session {session_id} epoch {epoch}");
+        }
+        if !request.forgotten.is_empty() {
+            let forgotten = request.forgotten.iter().map(|tp| self.partition(*tp));
+            text += &format!(" forgets {}", joined(forgotten));
+        }
+        text
     }
 
     fn list_offsets(self, request: &ListOffsetsRequest) -> String {

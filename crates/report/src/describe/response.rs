@@ -10,6 +10,7 @@ impl Words<'_> {
             Response::Produce(r) => joined(r.partitions.iter().map(|p| {
                 format!("{} {} @{}", self.partition(p.partition), p.error.name(), p.base_offset)
             })),
+            Response::Fetch(r) if !r.error.is_none() => r.error.name().to_string(),
             Response::Fetch(r) => joined(r.partitions.iter().map(|p| self.fetched(p))),
             Response::ListOffsets(r) => {
                 format!("{} {} @{}", self.partition(r.partition), r.error.name(), r.offset)

@@ -1,5 +1,6 @@
 //! APIs of the partition leader.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::error::ErrorCode;
@@ -10,6 +11,8 @@ use crate::ids::{
 };
 use crate::record::{AbortedTxn, RecordBatch};
 use serde::{Deserialize, Serialize};
+
+use super::FetchMetadata;
 
 /// `ProduceRequest`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -81,11 +84,13 @@ pub struct FetchRequest {
     pub min_bytes: i32,
     /// At most so many bytes for each partition; the first batch is always given.
     pub partition_max_bytes: i32,
-    /// The answer has every partition; otherwise, for followers, only those of which there is
-    /// something new since the answer before (`FetchMetadata#isFull`, L-HW-6).
-    pub is_full: bool,
-    /// What to read.
+    /// The fetch session and the place of this fetch in it. Followers have sessions; consumers are
+    /// modelled without ([`FetchMetadata::LEGACY`]).
+    pub metadata: FetchMetadata,
+    /// What to read; in a session only what is new or asked otherwise than before.
     pub partitions: Vec<FetchPartition>,
+    /// What the session has and shall read no more (`forgottenTopicsData`).
+    pub forgotten: Box<[TopicPartition]>,
 }
 
 /// One partition of a Fetch.
@@ -106,7 +111,12 @@ pub struct FetchPartition {
 /// `FetchResponse`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FetchResponse {
-    /// In the order of the request; see [`FetchRequest::is_full`].
+    /// An error of the fetch session.
+    pub error: ErrorCode,
+    /// The session that goes on, 0 if there is none.
+    pub session_id: i32,
+    /// Every partition if the fetch was full; else those of which there is something new since the
+    /// answer before (L-HW-6).
     pub partitions: Vec<FetchPartitionResponse>,
 }
 

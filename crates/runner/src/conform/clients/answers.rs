@@ -274,7 +274,7 @@ impl Log {
         if rule.is_some() {
             rendered["batches"] = count.into();
         }
-        answered(FetchResponse { partitions }, rendered)
+        answered(FetchResponse { partitions, ..FetchResponse::default() }, rendered)
     }
 
     fn list_offsets(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eosim_types::message::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction,
     CommittableOffset, CoordinatorKey, DeleteRecordsRequest, DescribeProducersRequest,
-    DescribeTransactionsRequest, EndTxnRequest, FetchPartition, FetchRequest,
+    DescribeTransactionsRequest, EndTxnRequest, FetchMetadata, FetchPartition, FetchRequest,
     FindCoordinatorRequest, GroupMember, InitProducerIdRequest, IsolationLevel, ListOffsetsAsker,
     ListOffsetsRequest, ListOffsetsTimestamp, OffsetCommitRequest, OffsetFetchRequest,
     ProduceRequest, Request, TxnOffsetCommitRequest, WritableTxnMarker, WriteTxnMarkersRequest,
@@ -309,7 +309,8 @@ pub(crate) fn fetch(
         max_wait_ms: 0,
         min_bytes: 0,
         partition_max_bytes: i32::MAX,
-        is_full: true,
+        metadata: FetchMetadata::LEGACY,
+        forgotten: [].into(),
         partitions: vec![FetchPartition {
             partition,
             fetch_offset: offset,
