@@ -21,7 +21,7 @@ use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
 use eosim_types::message::{
     ApiKey, GroupMember, IsolationLevel, ListOffsetsTimestamp, MetadataRequest, Response,
 };
-use eosim_types::{BrokerId, ErrorCode, Instant, TopicPartition, Value, rule};
+use eosim_types::{BrokerId, ErrorCode, Instant, SortedMap, TopicPartition, Value, rule};
 
 use crate::api_versions::ApiVersions;
 use crate::exception::{Exception, ExceptionClass};
@@ -150,6 +150,8 @@ pub struct Consumer {
     client: NetworkClient<InFlight>,
     metadata: Metadata,
     assigned: Vec<Assigned>,
+    /// Where in that list each partition stands.
+    places: SortedMap<TopicPartition, u32>,
     completed_fetches: VecDeque<Buffered>,
     /// Nodes with a Fetch on the wire.
     fetching: BTreeSet<BrokerId>,
@@ -176,11 +178,12 @@ impl Consumer {
         partitions: &[TopicPartition],
         brokers: &[BrokerId],
     ) -> Self {
-        Self {
+        let mut consumer = Self {
             config: config.clone(),
             client: NetworkClient::new(brokers, config.request_timeout, config.reconnect_backoff),
             metadata: Metadata::new(config.retry_backoff),
-            assigned: partitions.iter().map(|&partition| Assigned::new(partition)).collect(),
+            assigned: Vec::new(),
+            places: SortedMap::default(),
             completed_fetches: VecDeque::new(),
             fetching: BTreeSet::new(),
             api_versions: ApiVersions::default(),
@@ -193,7 +196,9 @@ impl Consumer {
             is_asking_for_lag: false,
             outcomes: VecDeque::new(),
             completed: Vec::new(),
-        }
+        };
+        consumer.assign(partitions);
+        consumer
     }
 
     /// The same beside a producer in one process: connections and correlations are its own.
@@ -217,8 +222,14 @@ impl Consumer {
     /// `assign()`: what is assigned already keeps its position.
     pub fn assign(&mut self, partitions: &[TopicPartition]) {
         self.assigned.retain(|assigned| partitions.contains(&assigned.partition));
+        self.places.clear();
+        for (place, assigned) in (0..).zip(&self.assigned) {
+            self.places.insert(assigned.partition, place);
+        }
         for &partition in partitions {
-            if !self.assigned.iter().any(|assigned| assigned.partition == partition) {
+            if self.places.get(partition).is_none() {
+                let place = u32::try_from(self.assigned.len()).expect("not so many partitions");
+                self.places.insert(partition, place);
                 self.assigned.push(Assigned::new(partition));
             }
         }
@@ -345,7 +356,7 @@ impl Consumer {
     /// The position in `partition`; `None` if it has none yet or is not assigned.
     #[must_use]
     pub fn position(&self, partition: TopicPartition) -> Option<i64> {
-        self.assigned.iter().find(|a| a.partition == partition)?.position
+        self.assigned(partition)?.position
     }
 
     /// The bound that the last answer told, by isolation level, less the position (K-OFF-3).
@@ -356,7 +367,7 @@ impl Consumer {
 
     /// The high watermark or last stable offset, by isolation level, that the brokers told last.
     fn bound(&self, partition: TopicPartition) -> Option<i64> {
-        let assigned = self.assigned.iter().find(|a| a.partition == partition)?;
+        let assigned = self.assigned(partition)?;
         let bound = match self.config.isolation_level {
             IsolationLevel::ReadUncommitted => assigned.high_watermark,
             IsolationLevel::ReadCommitted => assigned.last_stable_offset,
@@ -364,8 +375,14 @@ impl Consumer {
         Some(bound).filter(|bound| *bound >= 0)
     }
 
+    fn assigned(&self, partition: TopicPartition) -> Option<&Assigned> {
+        let place = *self.places.get(partition)?;
+        Some(&self.assigned[place as usize])
+    }
+
     fn assigned_mut(&mut self, partition: TopicPartition) -> Option<&mut Assigned> {
-        self.assigned.iter_mut().find(|assigned| assigned.partition == partition)
+        let place = *self.places.get(partition)?;
+        Some(&mut self.assigned[place as usize])
     }
 
     fn complete(&mut self, completed: Completed<InFlight>, cx: &mut Cx<'_>, out: &mut ClientOut) {

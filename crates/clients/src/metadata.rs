@@ -6,15 +6,18 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use eosim_types::metadata::MetadataImage;
-use eosim_types::{BrokerId, Duration, Instant, LeaderEpoch, Topic, TopicPartition};
+use eosim_types::metadata::{MetadataImage, PartitionMetadata};
+use eosim_types::{BrokerId, Duration, Instant, LeaderEpoch, SortedMap, Topic, TopicPartition};
 
 /// The newest image seen and when to ask for the next.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Metadata {
     image: Option<Arc<MetadataImage>>,
-    /// Every partition of the image, in the order in which the real client's hash map holds them.
-    walk: Vec<TopicPartition>,
+    /// Every partition of the image with its leader, in the order in which the real client's hash
+    /// map holds them.
+    walk: Vec<(TopicPartition, Option<(BrokerId, LeaderEpoch)>)>,
+    /// The same leaders, to be looked up.
+    leaders: SortedMap<TopicPartition, (BrokerId, LeaderEpoch)>,
     /// Leaders told by the answers of other requests, newer than the image's.
     told_leaders: BTreeMap<TopicPartition, (BrokerId, LeaderEpoch)>,
     update_requested: bool,
@@ -26,10 +29,11 @@ pub(crate) struct Metadata {
 
 impl Metadata {
     /// Knows nothing yet and wants to.
-    pub(crate) const fn new(refresh_backoff: Duration) -> Self {
+    pub(crate) fn new(refresh_backoff: Duration) -> Self {
         Self {
             image: None,
             walk: Vec::new(),
+            leaders: SortedMap::default(),
             told_leaders: BTreeMap::new(),
             update_requested: true,
             in_flight: false,
@@ -74,7 +78,14 @@ impl Metadata {
         self.update_requested = false;
         self.last_refresh = Some(now);
         if self.image.as_ref().is_none_or(|known| image.version >= known.version) {
-            self.walk = hash_map_order(&image);
+            let order = hash_map_order(&image);
+            self.leaders.clear();
+            for (&partition, metadata) in &image.partitions {
+                if let Some(leader) = self.newer_leader(partition, metadata) {
+                    self.leaders.insert(partition, leader);
+                }
+            }
+            self.walk = order.into_iter().map(|tp| (tp, self.leader(tp))).collect();
             self.image = Some(image);
         }
     }
@@ -84,8 +95,9 @@ impl Metadata {
         &self,
         node: BrokerId,
     ) -> impl Iterator<Item = TopicPartition> + '_ {
-        let leads = move |tp: &TopicPartition| self.leader(*tp).is_some_and(|(at, _)| at == node);
-        self.walk.iter().copied().filter(leads)
+        let led =
+            self.walk.iter().filter(move |(_, leader)| leader.is_some_and(|led| led.0 == node));
+        led.map(|(tp, _)| *tp)
     }
 
     /// How many images have come.
@@ -105,7 +117,15 @@ impl Metadata {
 
     /// The leader of `partition` and its epoch, as far as known.
     pub(crate) fn leader(&self, partition: TopicPartition) -> Option<(BrokerId, LeaderEpoch)> {
-        let metadata = self.image()?.partitions.get(&partition)?;
+        self.leaders.get(partition).copied()
+    }
+
+    /// The leader that an answer told, or that of an image, whichever epoch is newer.
+    fn newer_leader(
+        &self,
+        partition: TopicPartition,
+        metadata: &PartitionMetadata,
+    ) -> Option<(BrokerId, LeaderEpoch)> {
         match self.told_leaders.get(&partition) {
             Some(&told) if told.1 > metadata.leader_epoch => Some(told),
             _ => Some((metadata.leader?, metadata.leader_epoch)),
@@ -116,6 +136,9 @@ impl Metadata {
     pub(crate) fn leader_told(&mut self, partition: TopicPartition, told: (BrokerId, LeaderEpoch)) {
         if self.leader(partition).is_some_and(|(_, known)| told.1 > known) {
             self.told_leaders.insert(partition, told);
+            self.leaders.insert(partition, told);
+            let known = self.walk.iter_mut().filter(|(tp, _)| *tp == partition);
+            known.for_each(|(_, leader)| *leader = Some(told));
         }
     }
 }

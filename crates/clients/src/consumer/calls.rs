@@ -154,8 +154,7 @@ impl Consumer {
     }
 
     pub(super) fn check_assigned(&self, partition: TopicPartition) -> Result<(), Exception> {
-        let known = self.assigned.iter().any(|assigned| assigned.partition == partition);
-        if known { Ok(()) } else { Err(Exception::illegal_state()) }
+        if self.assigned(partition).is_some() { Ok(()) } else { Err(Exception::illegal_state()) }
     }
 
     fn progress(

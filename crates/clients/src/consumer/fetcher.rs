@@ -18,10 +18,11 @@ impl Consumer {
     /// One Fetch to each leader that has none in flight, for the partitions that have a position
     /// and nothing buffered.
     pub(super) fn send_fetches(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
-        while let Some(node) = self.next_fetch_node(cx) {
+        for (node, partitions) in self.prepare_fetch_requests(cx) {
             rule!(cx.env, "K-ISO-1");
-            let partitions = self.fetchable_of(node, cx);
-            let fetched = partitions.iter().map(|p| (p.partition, p.fetch_offset)).collect();
+            let mut fetched: Vec<_> =
+                partitions.iter().map(|read| (read.partition, read.fetch_offset)).collect();
+            fetched.sort_unstable();
             let max_wait = self.config.fetch_max_wait.as_millis();
             let request = FetchRequest {
                 version: self.api_versions.latest(ApiKey::Fetch),
@@ -40,18 +41,34 @@ impl Consumer {
         }
     }
 
-    fn next_fetch_node(&mut self, cx: &Cx<'_>) -> Option<BrokerId> {
+    /// What to ask of whom (`prepareFetchRequests`).
+    fn prepare_fetch_requests(&mut self, cx: &Cx<'_>) -> Vec<(BrokerId, Vec<FetchPartition>)> {
+        let mut requests: Vec<(BrokerId, Vec<FetchPartition>)> = Vec::new();
         for index in 0..self.assigned.len() {
-            if !self.is_fetchable(index, cx) {
+            let Some(fetch_offset) = self.fetchable_from(index, cx) else { continue };
+            let partition = self.assigned[index].partition;
+            let Some((node, leader_epoch)) = self.metadata.leader(partition) else {
+                self.metadata.request_update();
+                continue;
+            };
+            if !self.is_idle(node, cx) {
                 continue;
             }
-            match self.metadata.leader(self.assigned[index].partition) {
-                None => self.metadata.request_update(),
-                Some((node, _)) if self.is_idle(node, cx) => return Some(node),
-                Some(_) => {}
-            }
+            self.assigned[index].fetching = true;
+            let place = requests.iter().position(|(known, _)| *known == node);
+            let place = place.unwrap_or_else(|| {
+                requests.push((node, Vec::new()));
+                requests.len() - 1
+            });
+            requests[place].1.push(FetchPartition {
+                partition,
+                fetch_offset,
+                current_leader_epoch: leader_epoch,
+                last_fetched_epoch: LeaderEpoch::NONE,
+                log_start_offset: -1,
+            });
         }
-        None
+        requests
     }
 
     /// Has the node no Fetch on the wire, and is its connection usable?
@@ -59,35 +76,15 @@ impl Consumer {
         !self.fetching.contains(&node) && self.client.backing_off(node, cx.now()).is_none()
     }
 
-    fn is_fetchable(&self, index: usize, cx: &Cx<'_>) -> bool {
+    /// The position of the assigned partition at `index`, if it can be fetched now.
+    fn fetchable_from(&self, index: usize, cx: &Cx<'_>) -> Option<i64> {
         let assigned = &self.assigned[index];
-        let buffered = self.completed_fetches.iter().any(|f| f.partition() == assigned.partition);
-        assigned.position.is_some()
-            && !assigned.fetching
-            && !buffered
-            && assigned.retry_at <= cx.now()
-    }
-
-    fn fetchable_of(&mut self, node: BrokerId, cx: &Cx<'_>) -> Vec<FetchPartition> {
-        let mut partitions = Vec::new();
-        for index in 0..self.assigned.len() {
-            let assigned = &self.assigned[index];
-            let leader = self.metadata.leader(assigned.partition);
-            let Some((_, leader_epoch)) = leader.filter(|(at, _)| *at == node) else { continue };
-            let Some(fetch_offset) = assigned.position.filter(|_| self.is_fetchable(index, cx))
-            else {
-                continue;
-            };
-            partitions.push(FetchPartition {
-                partition: assigned.partition,
-                fetch_offset,
-                current_leader_epoch: leader_epoch,
-                last_fetched_epoch: LeaderEpoch::NONE,
-                log_start_offset: -1,
-            });
-            self.assigned[index].fetching = true;
+        if assigned.fetching || assigned.retry_at > cx.now() {
+            return None;
         }
-        partitions
+        let position = assigned.position?;
+        let buffered = self.completed_fetches.iter().any(|f| f.partition() == assigned.partition);
+        (!buffered).then_some(position)
     }
 
     pub(super) fn fetched(
@@ -109,10 +106,11 @@ impl Consumer {
             return;
         };
         for answer in response.partitions {
-            let offset = fetched.iter().find(|(partition, _)| *partition == answer.partition);
+            let asked = fetched.binary_search_by_key(&answer.partition, |asked| asked.0);
+            let offset = asked.ok().map(|place| fetched[place]);
             let current = self.position(answer.partition);
             match (offset, current) {
-                (Some(&(_, offset)), Some(current))
+                (Some((_, offset)), Some(current))
                     if current == offset
                         || !matches!(answer.error, E::None | E::OffsetOutOfRange) =>
                 {

@@ -167,9 +167,9 @@ impl RecordAccumulator {
     ) -> Vec<BatchId> {
         rule!(env, "P-ACC-3");
         let mut taken = Vec::new();
-        let mut size = 0;
+        let (mut size, mut last) = (0, None);
         for (place, partition) in self.walk(node, metadata) {
-            self.drain_index.insert(node, place);
+            last = Some(place);
             let deque = self.deques.get(&partition);
             let Some(&head) = deque.and_then(VecDeque::front) else { continue };
             if self.muted.contains(&partition) || self.batches[head].is_backing_off(env.now) {
@@ -190,6 +190,9 @@ impl RecordAccumulator {
             self.batches[head].close_for_drain();
             size += self.batches[head].size;
             taken.push(head);
+        }
+        if let Some(place) = last {
+            self.drain_index.insert(node, place);
         }
         taken
     }
