@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use eosim_types::observation::{ClusterDump, ReplicaDump, SendOutcome};
 use eosim_types::record::{RecordBatch, TransactionResult};
-use eosim_types::{BrokerId, LeaderEpoch, ProducerEpoch, ProducerId, TopicPartition, Value};
+use eosim_types::{
+    BrokerId, LeaderEpoch, ProducerEpoch, ProducerId, SortedMap, TopicPartition, Value,
+};
 
 use crate::facts::{Facts, Index, Send, partition_key};
 use crate::replay::{Ended, Replay};
@@ -66,6 +68,10 @@ pub(crate) struct TransactionalBatch {
     pub(crate) producer_id: ProducerId,
     pub(crate) producer_epoch: ProducerEpoch,
     pub(crate) ended: Option<Ended>,
+    /// Its records, in [`Logs::places`].
+    places: (Index, Index),
+    /// The batch before it in the same transaction.
+    earlier: Option<Index>,
 }
 
 /// The log of one partition at the replica that has the say.
@@ -121,9 +127,8 @@ pub(crate) struct Logs {
     replays: Vec<Replay>,
     leader_at: Table,
     place_at: Table,
-    /// Places and batches of the log being read that have no marker yet.
-    open_places: Vec<Index>,
-    open_batches: Vec<Index>,
+    /// In the log being read: the newest batch of each producer whose transaction has no marker yet.
+    open: SortedMap<ProducerId, Index>,
 }
 
 impl Logs {
@@ -283,8 +288,7 @@ impl Logs {
         let mut replay = core::mem::take(&mut self.replays[at]);
         replay.begin();
         let first = index(self.places.len());
-        self.open_places.clear();
-        self.open_batches.clear();
+        self.open.clear();
         for batch in &replica.batches {
             let ended = replay.step(batch);
             if let Some(sends) = sends {
@@ -305,16 +309,7 @@ impl Logs {
 
     fn read_batch(&mut self, facts: &Facts, partition: TopicPartition, batch: &RecordBatch) {
         let is_open = batch.is_transactional && batch.has_producer_id();
-        if is_open && !batch.is_control() {
-            self.open_batches.push(index(self.batches.len()));
-            self.batches.push(TransactionalBatch {
-                partition,
-                base_offset: batch.base_offset,
-                producer_id: batch.producer_id,
-                producer_epoch: batch.producer_epoch,
-                ended: None,
-            });
-        }
+        let first = index(self.places.len());
         for (offset, record) in (batch.base_offset..).zip(batch.records()) {
             let new = index(self.places.len());
             self.places.push(Place {
@@ -327,30 +322,33 @@ impl Logs {
                 send: facts.send_of(record.value),
                 next_of_value: self.place_at.put(record.value.0, new),
             });
-            if is_open {
-                self.open_places.push(new);
-            }
+        }
+        if is_open && !batch.is_control() {
+            let new = index(self.batches.len());
+            self.batches.push(TransactionalBatch {
+                partition,
+                base_offset: batch.base_offset,
+                producer_id: batch.producer_id,
+                producer_epoch: batch.producer_epoch,
+                ended: None,
+                places: (first, index(self.places.len())),
+                earlier: self.open.get(batch.producer_id).copied(),
+            });
+            self.open.insert(batch.producer_id, new);
         }
     }
 
     /// A marker ended the open transaction of a producer.
     fn end(&mut self, ended: Ended) {
-        let Self { places, batches, open_places, open_batches, .. } = self;
-        open_places.retain(|&at| {
-            let place = &mut places[at as usize];
-            let is_other = place.producer_id != ended.producer_id;
-            if !is_other {
+        let mut newest = self.open.remove(ended.producer_id);
+        while let Some(at) = newest {
+            let batch = &mut self.batches[at as usize];
+            batch.ended = Some(ended);
+            let (first, end) = batch.places;
+            for place in &mut self.places[first as usize..end as usize] {
                 place.fate = Fate::of(ended);
             }
-            is_other
-        });
-        open_batches.retain(|&at| {
-            let batch = &mut batches[at as usize];
-            let is_other = batch.producer_id != ended.producer_id;
-            if !is_other {
-                batch.ended = Some(ended);
-            }
-            is_other
-        });
+            newest = batch.earlier;
+        }
     }
 }
