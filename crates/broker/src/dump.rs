@@ -69,6 +69,8 @@ impl Broker {
 
     /// A log as it lies on the disk.
     fn dump_log(&self, partition: TopicPartition, log: &UnifiedLog) -> ReplicaDump {
+        let mut batches = Vec::with_capacity(log.stored_batches());
+        batches.extend(log.batches().cloned());
         ReplicaDump {
             broker: self.spec().id,
             partition,
@@ -79,7 +81,7 @@ impl Broker {
             high_watermark: log.high_watermark(),
             last_stable_offset: log.last_stable_offset(),
             log_end_offset: log.log_end_offset(),
-            batches: log.batches().cloned().collect(),
+            batches,
             aborted_transactions: log.aborted_index(),
             producers: log.producers(),
             remembered: log.remembered_batches(),

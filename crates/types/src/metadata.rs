@@ -60,11 +60,12 @@ impl MetadataImage {
         self.brokers.get(&broker).is_some_and(|b| !b.fenced)
     }
 
-    /// How many partitions `topic` has.
+    /// How many partitions `topic` has: they are numbered from 0 on.
     #[must_use]
     pub fn partition_count(&self, topic: Topic) -> i32 {
         let from = TopicPartition::new(topic, 0);
         let to = TopicPartition::new(topic, i32::MAX);
-        i32::try_from(self.partitions.range(from..=to).count()).unwrap_or(i32::MAX)
+        let last = self.partitions.range(from..=to).next_back();
+        last.map_or(0, |(last, _)| last.partition.saturating_add(1))
     }
 }

@@ -267,6 +267,12 @@ impl UnifiedLog {
             .filter(move |batch| batch.last_offset() >= log_start_offset)
     }
 
+    /// How many batches lie in the segments; [`Self::batches`] are no more.
+    #[must_use]
+    pub fn stored_batches(&self) -> usize {
+        self.segments.iter().map(|segment| segment.batches.len()).sum()
+    }
+
     /// The aborted-transaction index of all segments.
     #[must_use]
     pub fn aborted_index(&self) -> Vec<AbortedTxn> {
