@@ -4,6 +4,8 @@
 //! Counterpart: `ProducerStateManager` and `TransactionIndex`, written anew from the rules (L-ENT,
 //! L-TXN, L-MRK, L-IDX) for logs that are already accepted; it refuses nothing (L-SNP-4).
 
+use std::ops::Range;
+
 use eosim_types::message::ProducerState;
 use eosim_types::observation::RememberedBatch;
 use eosim_types::record::{
@@ -151,23 +153,30 @@ impl Replay {
         if state.producer_epoch != batch.producer_epoch {
             state.producer_epoch = batch.producer_epoch;
             state.last_sequence = Sequence::NONE;
-            self.remembered.retain(|(id, _)| *id != batch.producer_id);
+            let forgotten = self.remembered_of(batch.producer_id);
+            self.remembered.drain(forgotten);
         }
     }
 
     /// The newest five are remembered (L-ENT-2).
     fn remember(&mut self, batch: &RecordBatch) {
-        let first = self.remembered.partition_point(|(id, _)| *id < batch.producer_id);
-        let end = self.remembered.partition_point(|(id, _)| *id <= batch.producer_id);
+        let Range { start, end } = self.remembered_of(batch.producer_id);
         let remembered = RememberedBatch {
             last_sequence: batch.last_sequence(),
             last_offset: batch.last_offset(),
             offset_delta: batch.last_offset_delta,
         };
         self.remembered.insert(end, (batch.producer_id, remembered));
-        if end - first == REMEMBERED {
-            self.remembered.remove(first);
+        if end - start == REMEMBERED {
+            self.remembered.remove(start);
         }
+    }
+
+    /// Where the batches of a producer stand.
+    fn remembered_of(&self, producer_id: ProducerId) -> Range<usize> {
+        let start = self.remembered.partition_point(|(id, _)| *id < producer_id);
+        let end = self.remembered.partition_point(|(id, _)| *id <= producer_id);
+        start..end
     }
 
     fn producer(&mut self, producer_id: ProducerId) -> &mut ProducerState {

@@ -260,7 +260,7 @@ pub(crate) struct FetchSessionCache {
 impl FetchSessionCache {
     /// No session yet, in the life of that number.
     pub(crate) fn new(life: u64) -> Self {
-        let life = i32::try_from(life).unwrap_or(i32::MAX / IDS_OF_ONE_LIFE);
+        let life = i32::try_from(life).unwrap_or(i32::MAX) % (i32::MAX / IDS_OF_ONE_LIFE);
         Self { last_id: life * IDS_OF_ONE_LIFE, ..Self::default() }
     }
 
