@@ -76,7 +76,9 @@ impl Parts<'_> {
                 self.replica_manager.on_fetch_response(io, leader, &response);
             }
             (Call::LeaderOffset { leader, which, .. }, Response::ListOffsets(response)) => {
-                self.replica_manager.on_leader_offset(io, leader, which, response);
+                for answer in response.partitions {
+                    self.replica_manager.on_leader_offset(io, leader, which, answer);
+                }
             }
             (Call::AddPartitionsToTxn { node }, Response::AddPartitionsToTxn(response)) => {
                 let manager = &mut self.replica_manager.add_partitions_to_txn_manager;

@@ -4,6 +4,7 @@
 //! Invariants: a response is used only at the position for which it was asked (K-POS-1); a
 //! partition with a remainder is not fetched (K-FILT-9).
 
+mod assigned;
 mod calls;
 mod classic_member;
 mod committed;
@@ -12,6 +13,7 @@ mod consumer_member;
 mod fetcher;
 mod membership;
 mod offset_fetcher;
+mod validation;
 
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -21,12 +23,15 @@ use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
 use eosim_types::message::{
     ApiKey, GroupMember, IsolationLevel, ListOffsetsTimestamp, MetadataRequest, Response,
 };
-use eosim_types::{BrokerId, ErrorCode, Instant, SortedMap, TopicPartition, Value, rule};
+use eosim_types::{
+    BrokerId, ErrorCode, Instant, LeaderEpoch, SortedMap, TopicPartition, Value, rule,
+};
 
 use crate::api_versions::ApiVersions;
 use crate::exception::{Exception, ExceptionClass};
 use crate::metadata::Metadata;
 use crate::network_client::{Answer, ClientOut, Completed, NetworkClient, SECOND_CLIENT};
+use assigned::{Assigned, FetchPosition};
 pub use calls::{ConsumerCall, Returned};
 use calls::{Listing, Waiting};
 use committed::CommittedOffsets;
@@ -41,7 +46,9 @@ enum InFlight {
     Metadata,
     /// From whom, and the partitions fetched, each with its fetch offset.
     Fetch(BrokerId, Vec<(TopicPartition, i64)>),
-    ListOffsets(TopicPartition, ListedFor),
+    ListOffsets(Vec<TopicPartition>, ListedFor),
+    /// About which positions.
+    OffsetForLeaderEpoch(Vec<(TopicPartition, FetchPosition)>),
     FindCoordinator,
     OffsetFetch(u32),
     OffsetCommit(u32),
@@ -54,61 +61,6 @@ enum InFlight {
     ConsumerGroupHeartbeat(i32),
 }
 
-/// One assigned partition (`TopicPartitionState`).
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Assigned {
-    partition: TopicPartition,
-    /// `None` while it is initialised or reset.
-    position: Option<i64>,
-    /// Where to, while it is reset (`AWAIT_RESET`).
-    reset: Option<ListOffsetsTimestamp>,
-    /// The group has committed nothing in it.
-    has_no_committed: bool,
-    /// The request for a position is on the wire.
-    resetting: bool,
-    /// A Fetch for it is on the wire.
-    fetching: bool,
-    /// A request for the end offset is owed.
-    end_offset_wanted: bool,
-    /// Nothing is asked of its leader before that.
-    retry_at: Instant,
-    high_watermark: i64,
-    last_stable_offset: i64,
-}
-
-impl Assigned {
-    const fn new(partition: TopicPartition) -> Self {
-        Self {
-            partition,
-            position: None,
-            reset: None,
-            has_no_committed: false,
-            resetting: false,
-            fetching: false,
-            end_offset_wanted: false,
-            retry_at: Instant::START,
-            high_watermark: -1,
-            last_stable_offset: -1,
-        }
-    }
-
-    /// It has no position and nobody has decided where it gets one (`INITIALIZING`).
-    const fn is_initializing(&self) -> bool {
-        self.position.is_none() && self.reset.is_none()
-    }
-
-    /// Its position is looked up anew (`requestOffsetReset`).
-    const fn await_reset(&mut self, to: ListOffsetsTimestamp) {
-        self.position = None;
-        self.reset = Some(to);
-    }
-
-    const fn set_position(&mut self, offset: i64) {
-        self.position = Some(offset);
-        self.reset = None;
-    }
-}
-
 /// What one partition gave to one `poll()`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PolledPartition {
@@ -118,6 +70,8 @@ pub struct PolledPartition {
     pub from: i64,
     /// The position after.
     pub to: i64,
+    /// The leader epoch of the batch before it.
+    pub leader_epoch: LeaderEpoch,
     /// Offset and value of each record.
     pub records: Vec<(i64, Value)>,
     /// High watermark or last stable offset of the answer, by isolation level.
@@ -166,6 +120,10 @@ pub struct Consumer {
     /// What the look-up of a position or of a lag has to throw.
     list_error: Option<Exception>,
     is_asking_for_lag: bool,
+    /// Up to which image the positions have followed their leaders.
+    followed_updates: u32,
+    /// What the validation of positions has to throw.
+    validation_error: Option<Exception>,
     outcomes: VecDeque<ConsumerOutcome>,
     completed: Vec<Completed<InFlight>>,
 }
@@ -194,6 +152,8 @@ impl Consumer {
             lists: 0,
             list_error: None,
             is_asking_for_lag: false,
+            followed_updates: 0,
+            validation_error: None,
             outcomes: VecDeque::new(),
             completed: Vec::new(),
         };
@@ -276,14 +236,15 @@ impl Consumer {
         }
     }
 
-    /// `updateFetchPositions`: committed offsets, then the reset policy, then look-ups; `false`
-    /// while committed offsets are awaited.
+    /// `updateFetchPositions`: what may be truncated is validated; then committed offsets, the
+    /// reset policy, and look-ups. `false` while committed offsets are awaited.
     fn update_fetch_positions(
         &mut self,
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
     ) -> Result<bool, Exception> {
-        if self.assigned.iter().all(|assigned| assigned.position.is_some()) {
+        self.validate_positions_if_needed(cx, out)?;
+        if self.assigned.iter().all(|assigned| assigned.valid_position().is_some()) {
             return Ok(true);
         }
         if self.config.group.is_some() && !self.init_with_committed_offsets(cx, out)? {
@@ -333,6 +294,7 @@ impl Consumer {
     #[must_use]
     pub fn next_wake(&self, now: Instant) -> Instant {
         let waits = self.assigned.iter().map(|assigned| assigned.retry_at);
+        let waits = waits.chain(self.assigned.iter().filter_map(|assigned| assigned.validation));
         let waits = waits.chain([self.client.next_timeout(), self.client.next_usable(now)]);
         let waits = waits.chain(self.metadata.next_update());
         let waits = waits.chain([self.offsets.retry_at(), self.listing.retry_at]);
@@ -356,7 +318,25 @@ impl Consumer {
     /// The position in `partition`; `None` if it has none yet or is not assigned.
     #[must_use]
     pub fn position(&self, partition: TopicPartition) -> Option<i64> {
-        self.assigned(partition)?.position
+        Some(self.assigned(partition)?.position?.offset)
+    }
+
+    /// The same, unless it has to be validated.
+    fn valid_position(&self, partition: TopicPartition) -> Option<i64> {
+        Some(self.assigned(partition)?.valid_position()?.offset)
+    }
+
+    /// `seek()` to what somebody else has read, in an epoch if it is known.
+    fn seek_unvalidated(
+        &mut self,
+        partition: TopicPartition,
+        offset: i64,
+        offset_epoch: LeaderEpoch,
+    ) {
+        let current_leader = self.metadata.leader(partition);
+        if let Some(assigned) = self.assigned_mut(partition) {
+            assigned.seek_unvalidated(FetchPosition { offset, offset_epoch, current_leader });
+        }
     }
 
     /// The bound that the last answer told, by isolation level, less the position (K-OFF-3).
@@ -398,8 +378,11 @@ impl Consumer {
                 self.fetching.remove(&node);
                 self.fetched(&fetched, answer, cx);
             }
-            (InFlight::ListOffsets(partition, purpose), answer) => {
-                self.offset_listed(partition, purpose, &answer, cx);
+            (InFlight::ListOffsets(asked, purpose), answer) => {
+                self.offsets_listed(&asked, purpose, &answer, cx);
+            }
+            (InFlight::OffsetForLeaderEpoch(asked), answer) => {
+                self.offset_for_leader_epoch_answered(&asked, &answer, cx);
             }
             (InFlight::FindCoordinator, answer) => self.found_coordinator(&answer, cx),
             (InFlight::OffsetFetch(number), answer) => {
@@ -435,7 +418,7 @@ impl Consumer {
 
     /// K-POS-1; an error counts wherever the position is, unless it is about the position.
     fn is_current(&self, buffered: &Buffered) -> bool {
-        let position = self.position(buffered.partition());
+        let position = self.valid_position(buffered.partition());
         match buffered {
             Buffered::Failed { exception, .. } if !exception.is(ErrorCode::OffsetOutOfRange) => {
                 position.is_some()
@@ -503,10 +486,13 @@ impl Consumer {
     ) {
         let (partition, to) = (fetch.partition, fetch.next_fetch_offset());
         let Some(assigned) = self.assigned_mut(partition) else { return };
-        let Some(from) = assigned.position.replace(to) else { return };
+        let Some(position) = assigned.position.as_mut() else { return };
+        let from = position.offset;
         if from != to {
             rule!(cx.env, "K-POS-2");
-            polled.push(PolledPartition { partition, from, to, records, bound: fetch.bound });
+            let (leader_epoch, bound) = (fetch.last_epoch(), fetch.bound);
+            (position.offset, position.offset_epoch) = (to, leader_epoch);
+            polled.push(PolledPartition { partition, from, to, leader_epoch, records, bound });
         }
     }
 }

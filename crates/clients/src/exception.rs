@@ -26,6 +26,8 @@ pub enum ExceptionClass {
     IllegalArgument,
     /// `NoOffsetForPartitionException`.
     NoOffsetForPartition,
+    /// `LogTruncationException`: what was read is not in the log any more.
+    LogTruncation,
     /// `ConfigException`: settings that no producer is made with.
     Config,
 }
@@ -86,6 +88,7 @@ impl ExceptionClass {
             Self::IllegalState => "IllegalStateException".into(),
             Self::IllegalArgument => "IllegalArgumentException".into(),
             Self::NoOffsetForPartition => "NoOffsetForPartitionException".into(),
+            Self::LogTruncation => "LogTruncationException".into(),
             Self::Config => "ConfigException".into(),
         }
     }
@@ -166,7 +169,9 @@ impl Exception {
             (ExceptionClass::IllegalArgument | ExceptionClass::Config, _) => {
                 ErrorCode::InvalidRequest
             }
-            (ExceptionClass::NoOffsetForPartition, _) => ErrorCode::OffsetOutOfRange,
+            (ExceptionClass::NoOffsetForPartition | ExceptionClass::LogTruncation, _) => {
+                ErrorCode::OffsetOutOfRange
+            }
             (ExceptionClass::Authentication, _) => ErrorCode::SaslAuthenticationFailed,
             (ExceptionClass::Kafka, None) => ErrorCode::UnknownServerError,
         }

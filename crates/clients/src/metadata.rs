@@ -20,6 +20,8 @@ pub(crate) struct Metadata {
     leaders: SortedMap<TopicPartition, (BrokerId, LeaderEpoch)>,
     /// Leaders told by the answers of other requests, newer than the image's.
     told_leaders: BTreeMap<TopicPartition, (BrokerId, LeaderEpoch)>,
+    /// Leader epochs that others have seen and the image does not know yet.
+    last_seen_epochs: BTreeMap<TopicPartition, LeaderEpoch>,
     update_requested: bool,
     in_flight: bool,
     updates: u32,
@@ -35,6 +37,7 @@ impl Metadata {
             walk: Vec::new(),
             leaders: SortedMap::default(),
             told_leaders: BTreeMap::new(),
+            last_seen_epochs: BTreeMap::new(),
             update_requested: true,
             in_flight: false,
             updates: 0,
@@ -87,6 +90,30 @@ impl Metadata {
             }
             self.walk = order.into_iter().map(|tp| (tp, self.leader(tp))).collect();
             self.image = Some(image);
+            self.forget_seen_epochs();
+        }
+    }
+
+    fn forget_seen_epochs(&mut self) {
+        let Some(image) = &self.image else { return };
+        self.last_seen_epochs.retain(|partition, seen| {
+            image.partitions.get(partition).is_none_or(|known| known.leader_epoch < *seen)
+        });
+    }
+
+    /// Somebody has seen a leader of that epoch: older ones count for nothing
+    /// (`updateLastSeenEpochIfNewer`).
+    pub(crate) fn update_last_seen_epoch_if_newer(
+        &mut self,
+        partition: TopicPartition,
+        epoch: LeaderEpoch,
+    ) {
+        let known = self.image().and_then(|image| image.partitions.get(&partition));
+        let known = known.map_or(LeaderEpoch::NONE, |known| known.leader_epoch);
+        let seen = self.last_seen_epochs.get(&partition).copied().unwrap_or(known);
+        if epoch > seen {
+            self.last_seen_epochs.insert(partition, epoch);
+            self.update_requested = true;
         }
     }
 
@@ -117,7 +144,9 @@ impl Metadata {
 
     /// The leader of `partition` and its epoch, as far as known.
     pub(crate) fn leader(&self, partition: TopicPartition) -> Option<(BrokerId, LeaderEpoch)> {
-        self.leaders.get(partition).copied()
+        let is_outdated =
+            !self.last_seen_epochs.is_empty() && self.last_seen_epochs.contains_key(&partition);
+        self.leaders.get(partition).copied().filter(|_| !is_outdated)
     }
 
     /// The leader that an answer told, or that of an image, whichever epoch is newer.

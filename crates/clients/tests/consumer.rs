@@ -5,168 +5,17 @@ mod harness;
 use std::sync::Arc;
 
 use IsolationLevel::{ReadCommitted, ReadUncommitted};
-use eosim_actor::{Correlation, Cx, Effect, Out, Quiet};
-use eosim_clients::consumer::{Consumer, ConsumerOutcome, PolledPartition};
-use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
+use eosim_actor::{Effect, Out};
 use eosim_types::message::{
-    FetchPartitionResponse, FetchResponse, IsolationLevel, ListOffsetsResponse, Message,
-    MetadataResponse, Request, Response,
+    FetchPartitionResponse, FetchResponse, IsolationLevel, Message, MetadataResponse, Request,
+    Response,
 };
 use eosim_types::observation::Observed;
-use eosim_types::record::{
-    AbortedTxn, EndTransactionMarker, Payload, Record, RecordBatch, TransactionResult,
-};
-use eosim_types::version::{KafkaVersion, TransactionVersion};
-use eosim_types::{
-    ActorId, BrokerId, CoordinatorEpoch, DefectSet, Duration, Env, ErrorCode, Instant, LeaderEpoch,
-    Marks, ProducerEpoch, ProducerId, Sequence, Value,
-};
+use eosim_types::record::{Payload, RecordBatch};
+use eosim_types::version::TransactionVersion;
+use eosim_types::{Duration, ErrorCode};
+use harness::reader::{Reader, abort, answer, batch, commit, empty, records};
 use harness::{image, t};
-
-/// A batch `base..=last` of producer `id`; `transactional` or not.
-fn batch(id: i64, base: i64, last: i64, is_transactional: bool, payload: Payload) -> RecordBatch {
-    RecordBatch {
-        base_offset: base,
-        last_offset_delta: i32::try_from(last - base).expect("short"),
-        partition_leader_epoch: LeaderEpoch(0),
-        is_transactional,
-        max_timestamp: 0,
-        producer_id: ProducerId(id),
-        producer_epoch: ProducerEpoch(0),
-        base_sequence: Sequence::NONE,
-        payload,
-    }
-}
-
-fn records(id: i64, base: i64, last: i64) -> RecordBatch {
-    let of = |offset: i64| Record {
-        value: Value(u64::try_from(offset).expect("not negative")),
-        key: None,
-        value_bytes: 2,
-    };
-    let records: Vec<_> = (base..=last).map(of).collect();
-    batch(id, base, last, id >= 0, Payload::Records(Arc::from(records)))
-}
-
-fn marker(id: i64, offset: i64, result: TransactionResult) -> RecordBatch {
-    let marker = EndTransactionMarker { result, coordinator_epoch: CoordinatorEpoch(0) };
-    batch(id, offset, offset, true, Payload::Control(marker))
-}
-
-fn abort(id: i64, offset: i64) -> RecordBatch {
-    marker(id, offset, TransactionResult::Abort)
-}
-
-fn commit(id: i64, offset: i64) -> RecordBatch {
-    marker(id, offset, TransactionResult::Commit)
-}
-
-fn empty(base: i64, last: i64) -> RecordBatch {
-    batch(-1, base, last, false, Payload::Records(Arc::from([])))
-}
-
-/// A consumer of partition 0 and its one broker.
-struct Reader {
-    consumer: Consumer,
-    now: Instant,
-    marks: Marks,
-    /// The request that was asked last.
-    last: Correlation,
-}
-
-impl Reader {
-    fn new(isolation_level: IsolationLevel, max_poll_records: u32) -> Self {
-        let config = ConsumerConfig {
-            isolation_level,
-            max_poll_records,
-            auto_offset_reset: AutoOffsetReset::Earliest,
-            ..ConsumerConfig::default()
-        };
-        let consumer = Consumer::new(&config, &[t(0)], &[BrokerId(1)]);
-        let mut reader =
-            Self { consumer, now: Instant::START, marks: Marks::new(), last: Correlation(0) };
-        let request = reader.exchange(None);
-        assert!(matches!(request, Some(Request::ListOffsets(_))), "{request:?}");
-        reader
-    }
-
-    fn with_cx<T>(&mut self, f: impl FnOnce(&mut Consumer, &mut Cx<'_>) -> T) -> T {
-        let env = Env {
-            now: self.now,
-            clock_skew_ms: 0,
-            kafka: KafkaVersion::default(),
-            defects: DefectSet::NONE,
-            marks: &mut self.marks,
-        };
-        f(&mut self.consumer, &mut Cx { id: ActorId(9), env, choices: &mut Quiet })
-    }
-
-    /// Answers the open request, if an answer is given, and returns the next one; Metadata is
-    /// answered on the way.
-    fn exchange(&mut self, answer: Option<Response>) -> Option<Request> {
-        if let Some(answer) = answer {
-            self.consumer.arrived(self.last, Some(answer));
-        }
-        loop {
-            let mut out: Out<Message, Observed> = Out::new();
-            self.with_cx(|consumer, cx| consumer.advance(cx, &mut out));
-            let effect = out.drain().next()?;
-            let Effect::Send { correlation, message: Message::Request(request), .. } = effect
-            else {
-                panic!("{effect:?}");
-            };
-            if !matches!(request, Request::Metadata(_)) {
-                self.last = correlation;
-                return Some(request);
-            }
-            let image = image(1, 1, TransactionVersion::Tv2);
-            self.consumer.arrived(correlation, Some(MetadataResponse { image }.into()));
-        }
-    }
-
-    fn start_at(&mut self, offset: i64) -> Option<Request> {
-        let answer =
-            ListOffsetsResponse { partition: t(0), error: ErrorCode::None, timestamp: -1, offset };
-        let request = self.exchange(Some(answer.into()));
-        assert_eq!(
-            self.consumer.pop_outcome(),
-            Some(ConsumerOutcome::PositionSet { partition: t(0), offset })
-        );
-        request
-    }
-
-    fn fetched(&mut self, answer: FetchPartitionResponse) -> Option<Request> {
-        self.exchange(Some(
-            FetchResponse { partitions: vec![answer], ..FetchResponse::default() }.into(),
-        ))
-    }
-
-    fn poll(&mut self) -> Vec<PolledPartition> {
-        let mut polled = vec![];
-        let polling = self.with_cx(|consumer, cx| consumer.poll(cx, &mut polled));
-        assert_eq!(polling, Ok(()));
-        polled
-    }
-}
-
-fn answer(batches: Vec<RecordBatch>, aborted: &[(i64, i64)]) -> FetchPartitionResponse {
-    let entry = |&(id, first_offset): &(i64, i64)| AbortedTxn {
-        producer_id: ProducerId(id),
-        first_offset,
-        last_offset: -1,
-        last_stable_offset: -1,
-    };
-    FetchPartitionResponse {
-        partition: t(0),
-        error: ErrorCode::None,
-        high_watermark: 200,
-        last_stable_offset: 150,
-        log_start_offset: 0,
-        aborted_transactions: aborted.iter().map(entry).collect(),
-        diverging_epoch: None,
-        batches: batches.into(),
-    }
-}
 
 /// Reads `batches` from offset 0: the offsets delivered and the position after.
 fn read(
@@ -357,11 +206,13 @@ fn a_leader_is_looked_up_however_late_the_consumer_goes_on_k_pos_5() {
         reader.with_cx(|consumer, cx| consumer.advance(cx, &mut out));
         reader.now += Duration::from_millis(sleep);
         reader.with_cx(|consumer, cx| consumer.advance(cx, &mut out));
-        let Some(Effect::Send { correlation, message, .. }) = out.drain().next() else {
-            panic!("nobody is asked after {sleep} ms");
-        };
-        assert!(matches!(message, Message::Request(Request::Metadata(_))), "{message:?}");
-        reader.last = correlation;
+        let asked = out.drain().find_map(|effect| match effect {
+            Effect::Send {
+                correlation, message: Message::Request(Request::Metadata(_)), ..
+            } => Some(correlation),
+            _ => None,
+        });
+        reader.last = asked.unwrap_or_else(|| panic!("nobody is asked after {sleep} ms"));
         arrives = MetadataResponse { image: Arc::new(image.clone()) }.into();
     }
 }

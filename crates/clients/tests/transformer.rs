@@ -14,9 +14,9 @@ use eosim_types::config::{AutoOffsetReset, ConsumerConfig, ProducerConfig};
 use eosim_types::message::{
     ApiVersionsResponse, EndTxnResponse, FetchPartitionResponse, FetchResponse,
     FindCoordinatorResponse, HeartbeatResponse, InitProducerIdResponse, IsolationLevel,
-    JoinGroupResponse, ListOffsetsResponse, Message, MetadataResponse, OffsetFetchResponse,
-    OffsetFetchResult, ProducePartitionResponse, ProduceResponse, Request, Response,
-    SyncGroupResponse, TxnOffsetCommitResponse,
+    JoinGroupResponse, ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsResponse,
+    Message, MetadataResponse, OffsetFetchResponse, OffsetFetchResult, ProducePartitionResponse,
+    ProduceResponse, Request, Response, SyncGroupResponse, TxnOffsetCommitResponse,
 };
 use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
@@ -179,8 +179,12 @@ impl Stage {
                 FindCoordinatorResponse { error, node: Some(BrokerId(1)) }.into()
             }
             Request::ListOffsets(request) => {
-                let (partition, timestamp, offset) = (request.partition, -1, 0);
-                ListOffsetsResponse { partition, error, timestamp, offset }.into()
+                let one = |asked: &ListOffsetsPartition| {
+                    let (partition, timestamp, offset) = (asked.partition, -1, 0);
+                    ListOffsetsPartitionResponse { partition, error, timestamp, offset }
+                };
+                ListOffsetsResponse { partitions: request.partitions.iter().map(one).collect() }
+                    .into()
             }
             Request::Fetch(request) => fetched(request.partitions[0].fetch_offset).into(),
             Request::Produce(request) => {

@@ -75,9 +75,11 @@ fn data_requests(names: &mut Names) -> Vec<Request> {
         ListOffsetsRequest {
             version: 5,
             asker: ListOffsetsAsker::Consumer(IsolationLevel::ReadCommitted),
-            partition: TP,
-            current_leader_epoch: LeaderEpoch(0),
-            timestamp: ListOffsetsTimestamp::Latest,
+            partitions: Few::One(ListOffsetsPartition {
+                partition: TP,
+                current_leader_epoch: LeaderEpoch(0),
+                timestamp: ListOffsetsTimestamp::Latest,
+            }),
         }
         .into(),
         MetadataRequest {}.into(),

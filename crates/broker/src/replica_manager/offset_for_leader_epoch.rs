@@ -3,7 +3,10 @@
 //! Kafka counterpart: `ReplicaManager#lastOffsetForLeaderEpoch`.
 
 use eosim_actor::RequestToken;
-use eosim_types::message::{OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse};
+use eosim_types::message::{
+    EpochEndOffset, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+};
 use eosim_types::{ErrorCode, LeaderEpoch, rule};
 
 use super::ReplicaManager;
@@ -17,24 +20,27 @@ impl ReplicaManager {
         token: RequestToken,
         request: OffsetForLeaderEpochRequest,
     ) {
-        let (error, (leader_epoch, end_offset)) = match self.end_offset(io, request) {
-            Ok(end) => (ErrorCode::None, end.unwrap_or((LeaderEpoch::NONE, -1))),
-            Err(error) => (error, (LeaderEpoch::NONE, -1)),
-        };
-        let partition = request.partition;
-        let response = OffsetForLeaderEpochResponse { partition, error, leader_epoch, end_offset };
+        let partitions = request.partitions.into_iter();
+        let partitions = partitions.map(|asked| {
+            let (error, (leader_epoch, end_offset)) = match self.end_offset(io, asked) {
+                Ok(end) => (ErrorCode::None, end.unwrap_or((LeaderEpoch::NONE, -1))),
+                Err(error) => (error, (LeaderEpoch::NONE, -1)),
+            };
+            EpochEndOffset { partition: asked.partition, error, leader_epoch, end_offset }
+        });
+        let response = OffsetForLeaderEpochResponse { partitions: partitions.collect() };
         io.respond(token, response);
     }
 
     fn end_offset(
         &self,
         io: &mut Io<'_>,
-        request: OffsetForLeaderEpochRequest,
+        asked: OffsetForLeaderPartition,
     ) -> Result<Option<(LeaderEpoch, i64)>, ErrorCode> {
-        let partition = self.hosted(io, request.partition)?;
-        partition.check_current_leader_epoch(io, request.current_leader_epoch)?;
+        let partition = self.hosted(io, asked.partition)?;
+        partition.check_current_leader_epoch(io, asked.current_leader_epoch)?;
         partition.leadership()?;
         rule!(io.env, "L-LEP-2");
-        Ok(partition.log.end_offset_for_epoch(request.leader_epoch))
+        Ok(partition.log.end_offset_for_epoch(asked.leader_epoch))
     }
 }

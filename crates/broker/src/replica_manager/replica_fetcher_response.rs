@@ -5,10 +5,10 @@
 //! counts only if leader epoch and log end are still those of the question.
 
 use eosim_types::message::{
-    FetchPartitionResponse, FetchResponse, ListOffsetsAsker, ListOffsetsRequest,
-    ListOffsetsResponse, ListOffsetsTimestamp,
+    FetchPartitionResponse, FetchResponse, ListOffsetsAsker, ListOffsetsPartition,
+    ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsTimestamp,
 };
-use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{BrokerId, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
 
 use super::ReplicaManager;
 use super::partition::Partition;
@@ -116,7 +116,7 @@ impl ReplicaManager {
         io: &mut Io<'_>,
         leader: BrokerId,
         which: LeaderOffset,
-        response: ListOffsetsResponse,
+        response: ListOffsetsPartitionResponse,
     ) {
         let tp = response.partition;
         let fetched = self.fetchers.get_mut(leader).and_then(|f| f.partition_mut(tp)).copied();
@@ -151,15 +151,15 @@ fn ask_leader_offset(
     which: LeaderOffset,
     current_leader_epoch: LeaderEpoch,
 ) {
+    let timestamp = match which {
+        LeaderOffset::End => ListOffsetsTimestamp::Latest,
+        LeaderOffset::Start => ListOffsetsTimestamp::Earliest,
+    };
+    let asked = ListOffsetsPartition { partition, current_leader_epoch, timestamp };
     let request = ListOffsetsRequest {
         version: LIST_OFFSETS_VERSION,
         asker: ListOffsetsAsker::Debug,
-        partition,
-        current_leader_epoch,
-        timestamp: match which {
-            LeaderOffset::End => ListOffsetsTimestamp::Latest,
-            LeaderOffset::Start => ListOffsetsTimestamp::Earliest,
-        },
+        partitions: Few::One(asked),
     };
     let call = Call::LeaderOffset { leader, partition, which };
     io.send(leader, lane::REPLICA_FETCHER, call, request);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use eosim_actor::RequestToken;
 use eosim_types::message::{
     FetchMetadata, FetchPartition, FetchPartitionResponse, FetchRequest, FetchResponse,
-    IsolationLevel, ListOffsetsResponse, ProduceRequest, Request, Response,
+    IsolationLevel, ListOffsetsPartitionResponse, ProduceRequest, Request, Response,
 };
 use eosim_types::{BrokerId, ErrorCode as E, LeaderEpoch};
 
@@ -180,8 +180,12 @@ fn out_of_range_asks_the_leader_for_its_ends_l_trc_2() {
         for (which, offset) in
             [(LeaderOffset::End, leader_end), (LeaderOffset::Start, leader_start)]
         {
-            let response =
-                ListOffsetsResponse { partition: TP, error: E::None, timestamp: -1, offset };
+            let response = ListOffsetsPartitionResponse {
+                partition: TP,
+                error: E::None,
+                timestamp: -1,
+                offset,
+            };
             fixture.with(|io, replicas, _| replicas.on_leader_offset(io, LEADER, which, response));
         }
         assert_eq!(end(&fixture), expected, "leader has [{leader_start}, {leader_end})");
@@ -198,7 +202,8 @@ fn a_log_that_begins_amid_a_batch_takes_the_batch_whole_l_trc_2_l_rpl_1() {
     sent(&mut fixture);
     answer(&mut fixture, |partition| partition.error = E::OffsetOutOfRange);
     for (which, offset) in [(LeaderOffset::End, 8), (LeaderOffset::Start, 5)] {
-        let response = ListOffsetsResponse { partition: TP, error: E::None, timestamp: -1, offset };
+        let response =
+            ListOffsetsPartitionResponse { partition: TP, error: E::None, timestamp: -1, offset };
         fixture.with(|io, replicas, _| replicas.on_leader_offset(io, LEADER, which, response));
     }
     assert_eq!(sent(&mut fixture).map(|asked| asked.fetch_offset), Some(5));

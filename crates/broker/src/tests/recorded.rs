@@ -2,10 +2,10 @@
 
 use eosim_actor::CrashKind;
 use eosim_types::message::{
-    IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsTimestamp, ProduceRequest,
-    Response,
+    IsolationLevel, ListOffsetsAsker, ListOffsetsPartition, ListOffsetsRequest,
+    ListOffsetsTimestamp, ProduceRequest, Response,
 };
-use eosim_types::{ErrorCode as E, LeaderEpoch};
+use eosim_types::{ErrorCode as E, Few, LeaderEpoch};
 
 use super::cluster::{Cluster, Setup, t};
 use super::requests::{batch, produce_to, produced_one};
@@ -25,12 +25,14 @@ fn latest(cluster: &mut Cluster, asker: ListOffsetsAsker) -> i64 {
     let request = ListOffsetsRequest {
         version: 10,
         asker,
-        partition: t(0),
-        current_leader_epoch: LeaderEpoch::NONE,
-        timestamp: ListOffsetsTimestamp::Latest,
+        partitions: Few::One(ListOffsetsPartition {
+            partition: t(0),
+            current_leader_epoch: LeaderEpoch::NONE,
+            timestamp: ListOffsetsTimestamp::Latest,
+        }),
     };
     let Response::ListOffsets(response) = cluster.ask(1, request) else { panic!() };
-    response.offset
+    response.partitions[0].offset
 }
 
 #[test]

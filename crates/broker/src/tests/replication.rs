@@ -2,10 +2,10 @@
 
 use eosim_actor::{CrashKind, RequestToken};
 use eosim_types::message::{
-    FetchResponse, IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsResponse,
+    FetchResponse, IsolationLevel, ListOffsetsAsker, ListOffsetsPartition, ListOffsetsRequest,
     ListOffsetsTimestamp, ProduceRequest, Request, Response,
 };
-use eosim_types::{BrokerId, ErrorCode as E, LeaderEpoch};
+use eosim_types::{BrokerId, ErrorCode as E, Few, LeaderEpoch};
 
 use super::cluster::{Setup, t};
 use super::fixture::{Fixture, TP, partition};
@@ -237,13 +237,16 @@ fn a_session_that_reads_nothing_any_more_ends() {
 }
 
 fn list(asker: ListOffsetsAsker, timestamp: ListOffsetsTimestamp) -> ListOffsetsRequest {
-    ListOffsetsRequest {
-        version: 10,
-        asker,
-        partition: TP,
-        current_leader_epoch: LeaderEpoch::NONE,
-        timestamp,
-    }
+    list_at(LeaderEpoch::NONE, asker, timestamp)
+}
+
+fn list_at(
+    current_leader_epoch: LeaderEpoch,
+    asker: ListOffsetsAsker,
+    timestamp: ListOffsetsTimestamp,
+) -> ListOffsetsRequest {
+    let asked = ListOffsetsPartition { partition: TP, current_leader_epoch, timestamp };
+    ListOffsetsRequest { version: 10, asker, partitions: Few::One(asked) }
 }
 
 #[test]
@@ -268,8 +271,7 @@ fn row_75_offsets_after_a_leader_change_l_lst_1_l_lst_2_l_lst_3() {
         let mut answers =
             fixture.handle(|io, replicas| replicas.handle_list_offsets(io, TOKEN, request));
         let Some((_, Response::ListOffsets(response))) = answers.pop() else { panic!() };
-        let ListOffsetsResponse { error, offset, .. } = response;
-        (error, offset)
+        (response.partitions[0].error, response.partitions[0].offset)
     };
     let table = [
         (10, CLIENT, Latest, (E::OffsetNotAvailable, -1)),
@@ -307,17 +309,15 @@ fn leader_epochs_of_requests_l_lep_3() {
     let table =
         [(4, E::FencedLeaderEpoch), (5, E::NotLeaderOrFollower), (6, E::UnknownLeaderEpoch)];
     for (epoch, expected) in table {
-        let request = ListOffsetsRequest {
-            current_leader_epoch: LeaderEpoch(epoch),
-            ..list(
-                ListOffsetsAsker::Consumer(IsolationLevel::ReadUncommitted),
-                ListOffsetsTimestamp::Latest,
-            )
-        };
+        let request = list_at(
+            LeaderEpoch(epoch),
+            ListOffsetsAsker::Consumer(IsolationLevel::ReadUncommitted),
+            ListOffsetsTimestamp::Latest,
+        );
         let mut answers =
             fixture.handle(|io, replicas| replicas.handle_list_offsets(io, TOKEN, request));
         let Some((_, Response::ListOffsets(response))) = answers.pop() else { panic!() };
-        assert_eq!(response.error, expected, "epoch {epoch}");
+        assert_eq!(response.partitions[0].error, expected, "epoch {epoch}");
         let fetch = FetchRequest { replica: None, max_wait_ms: 0, ..follower_fetch(3, 0, epoch) };
         let mut answers = fixture.handle(|io, replicas| replicas.handle_fetch(io, TOKEN, &fetch));
         let Some((_, Response::Fetch(response))) = answers.pop() else { panic!() };

@@ -7,7 +7,7 @@ use eosim_actor::{Cx, Site, Stream};
 use eosim_types::message::{CommittableOffset, GroupMember};
 use eosim_types::observation::Observed;
 use eosim_types::record::Record;
-use eosim_types::{Duration, ErrorCode, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{Duration, ErrorCode, TopicPartition, rule};
 
 use super::plan::{happens, length, number};
 use super::producer_application::is_fencing;
@@ -440,11 +440,8 @@ impl TransformerApplication {
             batch.began.push((partition, polled.from));
         }
         batch.offsets.retain(|known| known.partition != partition);
-        batch.offsets.push(CommittableOffset {
-            partition,
-            offset,
-            leader_epoch: LeaderEpoch::NONE,
-        });
+        let leader_epoch = polled.leader_epoch;
+        batch.offsets.push(CommittableOffset { partition, offset, leader_epoch });
     }
 
     /// The transaction's last steps.

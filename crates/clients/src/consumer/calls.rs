@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use eosim_actor::Cx;
 use eosim_types::message::{CommittableOffset, ListOffsetsTimestamp};
-use eosim_types::{Duration, ErrorCode, Instant, TopicPartition, rule};
+use eosim_types::{Duration, ErrorCode, Instant, LeaderEpoch, TopicPartition, rule};
 
 use super::committed::Commit;
 use super::offset_fetcher::ListedFor;
@@ -208,7 +208,7 @@ impl Consumer {
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
     ) -> Progress {
-        if let Some(position) = self.position(partition) {
+        if let Some(position) = self.valid_position(partition) {
             return Some(Ok(Returned::Offset(position)));
         }
         self.update_fetch_positions(cx, out).err().map(Err)
@@ -221,8 +221,10 @@ impl Consumer {
         out: &mut ClientOut,
     ) -> Progress {
         let committed = self.committed_offsets(&[partition], cx, out);
-        let of = |committed: BTreeMap<_, Option<i64>>| committed.get(&partition).copied();
-        let returned = committed.map(|known| known.map(|known| of(known).flatten()));
+        let of = |committed: BTreeMap<_, Option<(i64, LeaderEpoch)>>| {
+            committed.get(&partition).copied().flatten().map(|(offset, _)| offset)
+        };
+        let returned = committed.map(|known| known.map(of));
         returned.map(|known| known.map(Returned::Committed)).transpose()
     }
 
@@ -252,8 +254,8 @@ impl Consumer {
         if self.listing.on_the_wire.is_none() && self.listing.retry_at <= cx.now() {
             self.lists += 1;
             let purpose = ListedFor::Call(self.lists);
-            let sent = self.send_list(partition, timestamp, purpose, cx, out);
-            self.listing.on_the_wire = sent.then_some(self.lists);
+            let sent = self.send_lists(&[(partition, timestamp)], purpose, cx, out);
+            self.listing.on_the_wire = (!sent.is_empty()).then_some(self.lists);
         }
         None
     }
@@ -277,8 +279,8 @@ impl Consumer {
             && self.client.is_connected(node)
             && !self.is_asking_for_lag
         {
-            let latest = ListOffsetsTimestamp::Latest;
-            self.is_asking_for_lag = self.send_list(partition, latest, ListedFor::Lag, cx, out);
+            let latest = [(partition, ListOffsetsTimestamp::Latest)];
+            self.is_asking_for_lag = !self.send_lists(&latest, ListedFor::Lag, cx, out).is_empty();
         }
         Ok(self.current_lag(partition))
     }
@@ -325,9 +327,7 @@ impl Consumer {
             return Err(Exception::new(ExceptionClass::IllegalArgument));
         }
         self.check_assigned(partition)?;
-        if let Some(assigned) = self.assigned_mut(partition) {
-            assigned.set_position(offset);
-        }
+        self.seek_unvalidated(partition, offset, LeaderEpoch::NONE);
         self.completed_fetches.retain(|fetch| fetch.partition() != partition);
         Ok(())
     }

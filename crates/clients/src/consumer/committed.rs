@@ -13,7 +13,7 @@ use eosim_types::message::{
     ApiKey, CommittableOffset, CoordinatorKey, FindCoordinatorRequest, OffsetCommitRequest,
     OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, Response,
 };
-use eosim_types::{BrokerId, ErrorCode, Instant, TopicPartition, rule};
+use eosim_types::{BrokerId, ErrorCode, Instant, LeaderEpoch, TopicPartition, rule};
 
 use super::{Consumer, ConsumerOutcome, InFlight};
 use crate::exception::{Exception, ExceptionClass};
@@ -31,8 +31,9 @@ pub(super) enum Commit {
     Ended(Result<(), Exception>),
 }
 
-/// What a group has committed in some partitions; `None` is nothing.
-type Committed = BTreeMap<TopicPartition, Option<i64>>;
+/// What a group has committed in some partitions, with the leader epoch of what was read before
+/// it; `None` is nothing.
+type Committed = BTreeMap<TopicPartition, Option<(i64, LeaderEpoch)>>;
 
 /// A question for committed offsets (`PendingCommittedOffsetRequest`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -341,9 +342,10 @@ impl Consumer {
         for (partition, offset) in committed {
             let Some(assigned) = self.assigned_mut(partition) else { continue };
             match offset {
-                Some(offset) => {
+                Some((offset, leader_epoch)) => {
                     rule!(cx.env, "K-COM-3");
-                    assigned.set_position(offset);
+                    self.metadata.update_last_seen_epoch_if_newer(partition, leader_epoch);
+                    self.seek_unvalidated(partition, offset, leader_epoch);
                     self.outcomes.push_back(ConsumerOutcome::PositionSet { partition, offset });
                 }
                 None => assigned.has_no_committed = true,
@@ -354,8 +356,9 @@ impl Consumer {
 }
 
 fn committed_of(response: &OffsetFetchResponse) -> Committed {
-    let each = response.partitions.iter().map(|(tp, result)| (*tp, result.offset));
-    each.map(|(tp, offset)| (tp, Some(offset).filter(|o| *o >= 0))).collect()
+    let each = response.partitions.iter();
+    let each = each.map(|(tp, result)| (*tp, (result.offset, result.leader_epoch)));
+    each.map(|(tp, committed)| (tp, Some(committed).filter(|(offset, _)| *offset >= 0))).collect()
 }
 
 /// What the answer to a commit asks for; `None` is success. Topics that must not be written come

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use eosim_types::message::IsolationLevel;
 use eosim_types::record::{AbortedTxn, Payload, RecordBatch, TransactionResult};
-use eosim_types::{Env, Few, ProducerId, TopicPartition, Value, rule};
+use eosim_types::{Env, Few, LeaderEpoch, ProducerId, TopicPartition, Value, rule};
 
 use crate::exception::{Exception, ExceptionClass};
 
@@ -47,6 +47,8 @@ pub(super) struct CompletedFetch {
     next_fetch_offset: i64,
     batches: VecDeque<RecordBatch>,
     current: Option<RecordBatch>,
+    /// Of the last batch that was looked at.
+    last_epoch: LeaderEpoch,
     /// By first offset, the next one last.
     aborted_transactions: Vec<AbortedTxn>,
     aborted_producer_ids: BTreeSet<ProducerId>,
@@ -69,6 +71,7 @@ impl CompletedFetch {
             next_fetch_offset: fetch_offset,
             batches: batches.into_iter().collect(),
             current: None,
+            last_epoch: LeaderEpoch::NONE,
             aborted_transactions,
             aborted_producer_ids: BTreeSet::new(),
             consumed: false,
@@ -78,6 +81,11 @@ impl CompletedFetch {
     /// The cursor.
     pub(super) const fn next_fetch_offset(&self) -> i64 {
         self.next_fetch_offset
+    }
+
+    /// The leader epoch of the batch before the cursor; -1 if nothing was read.
+    pub(super) const fn last_epoch(&self) -> LeaderEpoch {
+        self.last_epoch
     }
 
     /// Is everything read, trailing markers and skipped batches too?
@@ -123,6 +131,7 @@ impl CompletedFetch {
     ) -> Option<RecordBatch> {
         loop {
             let batch = self.batches.pop_front()?;
+            self.last_epoch = batch.partition_leader_epoch;
             let corrupt = matches!(batch.payload, Payload::Corrupt);
             if isolation_level == IsolationLevel::ReadCommitted
                 && batch.has_producer_id()

@@ -9,6 +9,7 @@ use eosim_types::message::{
 };
 use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, TopicPartition, rule};
 
+use super::assigned::FetchPosition;
 use super::completed_fetch::{Buffered, CompletedFetch};
 use super::{Consumer, InFlight};
 use crate::exception::{Exception, ExceptionClass};
@@ -45,9 +46,9 @@ impl Consumer {
     fn prepare_fetch_requests(&mut self, cx: &Cx<'_>) -> Vec<(BrokerId, Vec<FetchPartition>)> {
         let mut requests: Vec<(BrokerId, Vec<FetchPartition>)> = Vec::new();
         for index in 0..self.assigned.len() {
-            let Some(fetch_offset) = self.fetchable_from(index, cx) else { continue };
+            let Some(position) = self.fetchable_from(index, cx) else { continue };
             let partition = self.assigned[index].partition;
-            let Some((node, leader_epoch)) = self.metadata.leader(partition) else {
+            let Some((node, leader_epoch)) = position.current_leader else {
                 self.metadata.request_update();
                 continue;
             };
@@ -62,7 +63,7 @@ impl Consumer {
             });
             requests[place].1.push(FetchPartition {
                 partition,
-                fetch_offset,
+                fetch_offset: position.offset,
                 current_leader_epoch: leader_epoch,
                 last_fetched_epoch: LeaderEpoch::NONE,
                 log_start_offset: -1,
@@ -77,12 +78,12 @@ impl Consumer {
     }
 
     /// The position of the assigned partition at `index`, if it can be fetched now.
-    fn fetchable_from(&self, index: usize, cx: &Cx<'_>) -> Option<i64> {
+    fn fetchable_from(&self, index: usize, cx: &Cx<'_>) -> Option<FetchPosition> {
         let assigned = &self.assigned[index];
         if assigned.fetching || assigned.retry_at > cx.now() {
             return None;
         }
-        let position = assigned.position?;
+        let position = assigned.valid_position()?;
         let buffered = self.completed_fetches.iter().any(|f| f.partition() == assigned.partition);
         (!buffered).then_some(position)
     }
@@ -108,7 +109,7 @@ impl Consumer {
         for answer in response.partitions {
             let asked = fetched.binary_search_by_key(&answer.partition, |asked| asked.0);
             let offset = asked.ok().map(|place| fetched[place]);
-            let current = self.position(answer.partition);
+            let current = self.valid_position(answer.partition);
             match (offset, current) {
                 (Some((_, offset)), Some(current))
                     if current == offset

@@ -1,12 +1,16 @@
 //! Look-ups of starts and ends (`OffsetFetcher`, K-OFF).
 
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
 use eosim_actor::Cx;
 use eosim_types::message::{
-    ApiKey, IsolationLevel, ListOffsetsAsker, ListOffsetsRequest, ListOffsetsResponse,
+    ApiKey, IsolationLevel, ListOffsetsAsker, ListOffsetsPartition, ListOffsetsRequest,
     ListOffsetsTimestamp, Response,
 };
-use eosim_types::{ErrorCode, TopicPartition, rule};
+use eosim_types::{BrokerId, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
 
+use super::assigned::Assigned;
 use super::{Consumer, ConsumerOutcome, InFlight};
 use crate::exception::Exception;
 use crate::network_client::{Answer, ClientOut};
@@ -27,98 +31,126 @@ pub(super) enum ListedFor {
 impl Consumer {
     /// Asks where each partition that is reset begins (`resetPositionsIfNeeded`).
     pub(super) fn reset_positions_if_needed(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
-        for index in 0..self.assigned.len() {
-            let assigned = &self.assigned[index];
-            if let Some(to) = assigned.reset.filter(|_| !assigned.resetting)
-                && assigned.retry_at <= cx.now()
-            {
-                rule!(cx.env, "K-POS-7");
-                let partition = assigned.partition;
-                let sent = self.send_list(partition, to, ListedFor::Reset, cx, out);
-                self.assigned[index].resetting = sent;
+        let due = |assigned: &&Assigned| !assigned.resetting && assigned.retry_at <= cx.now();
+        let searched = self.assigned.iter().filter(due);
+        let searched = searched.filter_map(|assigned| Some((assigned.partition, assigned.reset?)));
+        let searched: Vec<_> = searched.collect();
+        if searched.is_empty() {
+            return;
+        }
+        rule!(cx.env, "K-POS-7");
+        for partition in self.send_lists(&searched, ListedFor::Reset, cx, out) {
+            if let Some(assigned) = self.assigned_mut(partition) {
+                assigned.resetting = true;
             }
         }
     }
 
     /// Asks for ends that are owed.
     pub(super) fn send_end_offset_requests(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
-        for index in 0..self.assigned.len() {
-            let assigned = &self.assigned[index];
-            if assigned.end_offset_wanted && assigned.retry_at <= cx.now() {
-                let (partition, latest) = (assigned.partition, ListOffsetsTimestamp::Latest);
-                let sent = self.send_list(partition, latest, ListedFor::EndOffset, cx, out);
-                self.assigned[index].end_offset_wanted = !sent;
+        let due = |a: &&Assigned| a.end_offset_wanted && a.retry_at <= cx.now();
+        let searched = self.assigned.iter().filter(due);
+        let searched = searched.map(|a| (a.partition, ListOffsetsTimestamp::Latest));
+        let searched: Vec<_> = searched.collect();
+        for partition in self.send_lists(&searched, ListedFor::EndOffset, cx, out) {
+            if let Some(assigned) = self.assigned_mut(partition) {
+                assigned.end_offset_wanted = false;
             }
         }
     }
 
-    /// `false` if there is nobody to be asked now.
-    pub(super) fn send_list(
+    /// One request to each leader that is known and may be asked now (`groupListOffsetRequests`);
+    /// which partitions were asked for.
+    pub(super) fn send_lists(
         &mut self,
-        partition: TopicPartition,
-        timestamp: ListOffsetsTimestamp,
+        searched: &[(TopicPartition, ListOffsetsTimestamp)],
         purpose: ListedFor,
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
-    ) -> bool {
-        let Some((node, current_leader_epoch)) = self.metadata.leader(partition) else {
-            self.metadata.request_update();
-            return false;
-        };
-        if self.client.backing_off(node, cx.now()).is_some() {
-            return false;
+    ) -> Vec<TopicPartition> {
+        let mut by_node: BTreeMap<BrokerId, Few<ListOffsetsPartition>> = BTreeMap::new();
+        for &(partition, timestamp) in searched {
+            match self.metadata.leader(partition) {
+                None => self.metadata.request_update(),
+                Some((node, current_leader_epoch))
+                    if self.client.backing_off(node, cx.now()).is_none() =>
+                {
+                    let asked = ListOffsetsPartition { partition, current_leader_epoch, timestamp };
+                    by_node.entry(node).or_default().push(asked);
+                }
+                Some(_) => {}
+            }
         }
-        rule!(cx.env, "K-OFF-1");
-        let request = ListOffsetsRequest {
-            version: self.api_versions.latest(ApiKey::ListOffsets),
-            asker: ListOffsetsAsker::Consumer(self.config.isolation_level),
-            partition,
-            current_leader_epoch,
-            timestamp,
-        };
-        let in_flight = InFlight::ListOffsets(partition, purpose);
-        self.client.send(node, request.into(), in_flight, cx.now(), out);
-        true
+        let mut sent = Vec::new();
+        for (node, partitions) in by_node {
+            rule!(cx.env, "K-OFF-1");
+            let asked: Vec<_> = partitions.iter().map(|asked| asked.partition).collect();
+            sent.extend_from_slice(&asked);
+            let request = ListOffsetsRequest {
+                version: self.api_versions.latest(ApiKey::ListOffsets),
+                asker: ListOffsetsAsker::Consumer(self.config.isolation_level),
+                partitions,
+            };
+            let in_flight = InFlight::ListOffsets(asked, purpose);
+            self.client.send(node, request.into(), in_flight, cx.now(), out);
+        }
+        sent
     }
 
-    pub(super) fn offset_listed(
+    /// K-OFF-1: every error but one is retried, that partition alone; a topic that must not be
+    /// read ends the whole request.
+    pub(super) fn offsets_listed(
         &mut self,
-        partition: TopicPartition,
+        asked: &[TopicPartition],
         purpose: ListedFor,
         answer: &Answer,
         cx: &mut Cx<'_>,
     ) {
-        let offset = match answer {
-            Answer::Response(Response::ListOffsets(ListOffsetsResponse {
-                error, offset, ..
-            })) if error.is_none() => Some(*offset),
-            _ => None,
+        let listed = match answer {
+            Answer::Response(Response::ListOffsets(response)) => &response.partitions[..],
+            _ => &[],
         };
-        // K-OFF-1: every other error is retried.
-        let forbidden = matches!(answer, Answer::Response(Response::ListOffsets(response))
-            if response.error == ErrorCode::TopicAuthorizationFailed);
-        let thrown = forbidden.then(|| Exception::of(ErrorCode::TopicAuthorizationFailed));
-        if offset.is_none() {
-            self.metadata.request_update();
+        let forbidden = ErrorCode::TopicAuthorizationFailed;
+        let is_forbidden = listed.iter().any(|listed| listed.error == forbidden);
+        let thrown = is_forbidden.then(|| Exception::of(forbidden));
+        for &partition in asked {
+            let found = listed.iter().find(|listed| listed.partition == partition);
+            let found = found.filter(|found| found.error.is_none() && !is_forbidden);
+            let offset = found.map(|found| found.offset);
+            if offset.is_none() {
+                self.metadata.request_update();
+            }
+            self.offset_listed(partition, purpose, offset, thrown.as_ref(), cx);
         }
         match purpose {
-            ListedFor::Reset => {
-                self.list_error = thrown.or(self.list_error.take());
-                self.position_listed(partition, offset, cx);
-            }
-            ListedFor::EndOffset => self.end_listed(partition, offset, cx),
-            ListedFor::Call(number) if self.listing.on_the_wire == Some(number) => {
-                self.listing.on_the_wire = None;
-                self.listing.listed = offset.map(Ok).or_else(|| thrown.map(Err));
-                self.listing.retry_at = cx.now() + self.config.retry_backoff;
-            }
-            ListedFor::Call(_) => {}
+            ListedFor::Reset => self.list_error = thrown.or(self.list_error.take()),
             ListedFor::Lag => {
                 self.list_error = thrown.or(self.list_error.take());
                 self.is_asking_for_lag = false;
             }
+            ListedFor::EndOffset | ListedFor::Call(_) => {}
         }
-        if let Some(offset) = offset.filter(|_| purpose != ListedFor::Reset) {
+    }
+
+    fn offset_listed(
+        &mut self,
+        partition: TopicPartition,
+        purpose: ListedFor,
+        offset: Option<i64>,
+        thrown: Option<&Exception>,
+        cx: &mut Cx<'_>,
+    ) {
+        match purpose {
+            ListedFor::Reset => return self.position_listed(partition, offset, cx),
+            ListedFor::EndOffset => self.end_listed(partition, offset, cx),
+            ListedFor::Call(number) if self.listing.on_the_wire == Some(number) => {
+                self.listing.on_the_wire = None;
+                self.listing.listed = offset.map(Ok).or_else(|| thrown.cloned().map(Err));
+                self.listing.retry_at = cx.now() + self.config.retry_backoff;
+            }
+            ListedFor::Call(_) | ListedFor::Lag => {}
+        }
+        if let Some(offset) = offset {
             rule!(cx.env, "K-OFF-2");
             self.remember_bound(partition, offset);
         }
@@ -133,7 +165,7 @@ impl Consumer {
         assigned.resetting = false;
         if let Some(offset) = offset.filter(|_| assigned.reset.is_some()) {
             rule!(cx.env, "K-OFF-4");
-            assigned.set_position(offset);
+            self.seek_unvalidated(partition, offset, LeaderEpoch::NONE);
             self.outcomes.push_back(ConsumerOutcome::PositionSet { partition, offset });
         }
     }

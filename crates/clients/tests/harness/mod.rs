@@ -4,6 +4,8 @@
 //! answered at once; whatever else goes out waits on the wire until a test answers it.
 #![allow(dead_code, reason = "each test file uses its part of the harness")]
 
+pub(crate) mod reader;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -18,9 +18,9 @@ impl Words<'_> {
             }
             Request::Fetch(r) => self.fetch(r),
             Request::ListOffsets(r) => self.list_offsets(r),
-            Request::OffsetForLeaderEpoch(r) => {
-                format!("{} leader epoch {}", self.partition(r.partition), r.leader_epoch)
-            }
+            Request::OffsetForLeaderEpoch(r) => joined(r.partitions.iter().map(|p| {
+                format!("{} leader epoch {}", self.partition(p.partition), p.leader_epoch)
+            })),
             Request::DescribeProducers(r) => self.partition(r.partition),
             Request::DeleteRecords(r) => {
                 format!("{} before {}", self.partition(r.partition), r.offset)
@@ -143,12 +143,15 @@ impl Words<'_> {
             ListOffsetsAsker::Consumer(level) => isolation(level),
             ListOffsetsAsker::Debug => "debug",
         };
-        let what = match request.timestamp {
-            ListOffsetsTimestamp::Latest => "latest".to_string(),
-            ListOffsetsTimestamp::Earliest => "earliest".to_string(),
-            ListOffsetsTimestamp::At(timestamp) => format!("at {timestamp}"),
-        };
-        format!("{who} {} {what}", self.partition(request.partition))
+        let each = request.partitions.iter().map(|asked| {
+            let what = match asked.timestamp {
+                ListOffsetsTimestamp::Latest => "latest".to_string(),
+                ListOffsetsTimestamp::Earliest => "earliest".to_string(),
+                ListOffsetsTimestamp::At(timestamp) => format!("at {timestamp}"),
+            };
+            format!("{} {what}", self.partition(asked.partition))
+        });
+        format!("{who} {}", joined(each))
     }
 
     fn marker(self, marker: &WritableTxnMarker) -> String {

@@ -12,17 +12,14 @@ impl Words<'_> {
             })),
             Response::Fetch(r) if !r.error.is_none() => r.error.name().to_string(),
             Response::Fetch(r) => joined(r.partitions.iter().map(|p| self.fetched(p))),
-            Response::ListOffsets(r) => {
-                format!("{} {} @{}", self.partition(r.partition), r.error.name(), r.offset)
-            }
-            Response::OffsetForLeaderEpoch(r) => {
-                let partition = self.partition(r.partition);
-                let error = r.error.name();
-                format!(
-                    "{partition} {error} leader epoch {} ends @{}",
-                    r.leader_epoch, r.end_offset
-                )
-            }
+            Response::ListOffsets(r) => joined(r.partitions.iter().map(|p| {
+                format!("{} {} @{}", self.partition(p.partition), p.error.name(), p.offset)
+            })),
+            Response::OffsetForLeaderEpoch(r) => joined(r.partitions.iter().map(|p| {
+                let (partition, error) = (self.partition(p.partition), p.error.name());
+                let (epoch, end) = (p.leader_epoch, p.end_offset);
+                format!("{partition} {error} leader epoch {epoch} ends @{end}")
+            })),
             Response::DescribeProducers(r) => {
                 let count = r.producers.len();
                 format!("{} {} {count} producers", self.partition(r.partition), r.error.name())

@@ -33,7 +33,11 @@ pub(crate) fn render(request: &Request, response: &Response, names: &Names) -> V
         Response::OffsetCommit(r) => error(first_error(&r.partitions)),
         Response::OffsetFetch(r) => offsets(r, names),
         Response::WriteTxnMarkers(r) => markers(r, names),
-        Response::ListOffsets(r) => json!({ "error": r.error.name(), "offset": r.offset }),
+        Response::ListOffsets(r) => {
+            let first = r.partitions.first();
+            let code = first.map_or(ErrorCode::None, |p| p.error);
+            json!({ "error": code.name(), "offset": first.map_or(-1, |p| p.offset) })
+        }
         Response::Fetch(r) => fetch(r, names),
         Response::DeleteRecords(r) => {
             json!({ "error": r.error.name(), "low_watermark": r.low_watermark })

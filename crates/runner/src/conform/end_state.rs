@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use eosim_types::message::{
     DescribeProducersRequest, DescribeTransactionsRequest, IsolationLevel, ListOffsetsAsker,
-    ListOffsetsRequest, ListOffsetsTimestamp, OffsetFetchRequest,
+    ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTimestamp, OffsetFetchRequest,
 };
-use eosim_types::{BrokerId, LeaderEpoch, TopicPartition};
+use eosim_types::{BrokerId, Few, LeaderEpoch, TopicPartition};
 use serde_json::{Map, Value, json};
 
 use super::case::Case;
@@ -88,8 +88,8 @@ impl Player<'_> {
     ) -> i64 {
         let asker = ListOffsetsAsker::Debug;
         let current_leader_epoch = LeaderEpoch::NONE;
-        let request =
-            ListOffsetsRequest { version: 5, asker, partition, current_leader_epoch, timestamp };
+        let asked = ListOffsetsPartition { partition, current_leader_epoch, timestamp };
+        let request = ListOffsetsRequest { version: 5, asker, partitions: Few::One(asked) };
         self.ask(target, request)["offset"].as_i64().unwrap_or(0)
     }
 

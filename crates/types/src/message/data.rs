@@ -161,13 +161,20 @@ pub enum ListOffsetsAsker {
     Debug,
 }
 
-/// `ListOffsetsRequest` for one partition.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// `ListOffsetsRequest`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ListOffsetsRequest {
     /// Request version.
     pub version: i16,
     /// Who asks.
     pub asker: ListOffsetsAsker,
+    /// What for.
+    pub partitions: Few<ListOffsetsPartition>,
+}
+
+/// One partition of a ListOffsets.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ListOffsetsPartition {
     /// The partition.
     pub partition: TopicPartition,
     /// The leader epoch that the sender knows; -1 if none.
@@ -176,9 +183,16 @@ pub struct ListOffsetsRequest {
     pub timestamp: ListOffsetsTimestamp,
 }
 
-/// `ListOffsetsResponse` for one partition.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// `ListOffsetsResponse`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ListOffsetsResponse {
+    /// In the order of the request.
+    pub partitions: Few<ListOffsetsPartitionResponse>,
+}
+
+/// One partition's answer to ListOffsets.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ListOffsetsPartitionResponse {
     /// The partition.
     pub partition: TopicPartition,
     /// The outcome.
@@ -189,9 +203,16 @@ pub struct ListOffsetsResponse {
     pub offset: i64,
 }
 
-/// `OffsetForLeaderEpochRequest` for one partition.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// `OffsetForLeaderEpochRequest`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OffsetForLeaderEpochRequest {
+    /// What for.
+    pub partitions: Few<OffsetForLeaderPartition>,
+}
+
+/// One partition of an OffsetForLeaderEpoch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OffsetForLeaderPartition {
     /// The partition.
     pub partition: TopicPartition,
     /// The leader epoch that the sender knows; -1 if none.
@@ -200,9 +221,16 @@ pub struct OffsetForLeaderEpochRequest {
     pub leader_epoch: LeaderEpoch,
 }
 
-/// `OffsetForLeaderEpochResponse` for one partition.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// `OffsetForLeaderEpochResponse`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OffsetForLeaderEpochResponse {
+    /// In the order of the request.
+    pub partitions: Few<EpochEndOffset>,
+}
+
+/// One partition's answer to OffsetForLeaderEpoch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct EpochEndOffset {
     /// The partition.
     pub partition: TopicPartition,
     /// The outcome.

@@ -6,8 +6,8 @@ use eosim_types::message::{
     AddOffsetsToTxnResponse, AddPartitionsToTxnResponse, CoordinatorKey, EndTxnRequest,
     EndTxnResponse, FetchPartition, FetchPartitionResponse, FetchResponse, FindCoordinatorResponse,
     InitProducerIdRequest, InitProducerIdResponse, IsolationLevel, ListOffsetsAsker,
-    ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTimestamp, OffsetCommitResponse,
-    OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResult, PerPartition,
+    ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTimestamp,
+    OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResult, PerPartition,
     ProducePartitionResponse, ProduceRequest, ProduceResponse, Request, Response,
     TxnOffsetCommitResponse,
 };
@@ -283,21 +283,25 @@ impl Log {
         rule: Option<&Rule>,
         names: &CaseNames,
     ) -> Answered {
-        let partition = request.partition;
-        let error = partition_error(rule, &names.partition(partition));
-        if !error.is_none() {
-            let response = ListOffsetsResponse { partition, error, timestamp: -1, offset: -1 };
-            return answered(response, json!({ "error": error.name() }));
-        }
-        let offset = match (request.timestamp, request.asker) {
-            (ListOffsetsTimestamp::Earliest, _) => self.list_offsets.earliest,
-            (_, ListOffsetsAsker::Consumer(IsolationLevel::ReadCommitted)) => self.list_offsets.lso,
-            _ => self.list_offsets.hw,
-        };
-        answered(
-            ListOffsetsResponse { partition, error, timestamp: -1, offset },
-            json!({ "error": "NONE", "offset": offset }),
-        )
+        use ListOffsetsAsker::Consumer;
+        let mut rendered = Value::Null;
+        let partitions = request.partitions.iter().map(|asked| {
+            let partition = asked.partition;
+            let error = partition_error(rule, &names.partition(partition));
+            let offset = match (asked.timestamp, request.asker) {
+                _ if !error.is_none() => -1,
+                (ListOffsetsTimestamp::Earliest, _) => self.list_offsets.earliest,
+                (_, Consumer(IsolationLevel::ReadCommitted)) => self.list_offsets.lso,
+                _ => self.list_offsets.hw,
+            };
+            rendered = match error {
+                ErrorCode::None => json!({ "error": "NONE", "offset": offset }),
+                error => json!({ "error": error.name() }),
+            };
+            ListOffsetsPartitionResponse { partition, error, timestamp: -1, offset }
+        });
+        let response = ListOffsetsResponse { partitions: partitions.collect() };
+        answered(response, rendered)
     }
 
     fn offset_fetch(

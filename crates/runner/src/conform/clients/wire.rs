@@ -172,13 +172,15 @@ fn list_offsets(r: &ListOffsetsRequest, names: &CaseNames) -> Value {
         ListOffsetsAsker::Consumer(level) => isolation(level),
         ListOffsetsAsker::Debug => "debug",
     };
-    let timestamp = match r.timestamp {
-        ListOffsetsTimestamp::Latest => "latest",
-        ListOffsetsTimestamp::Earliest => "earliest",
-        ListOffsetsTimestamp::At(_) => "<time>",
-    };
-    let mut timestamps = Map::new();
-    timestamps.insert(names.partition(r.partition), json!(timestamp));
+    let timestamps = r.partitions.iter().map(|asked| {
+        let timestamp = match asked.timestamp {
+            ListOffsetsTimestamp::Latest => "latest",
+            ListOffsetsTimestamp::Earliest => "earliest",
+            ListOffsetsTimestamp::At(_) => "<time>",
+        };
+        (names.partition(asked.partition), json!(timestamp))
+    });
+    let timestamps: Map<_, _> = timestamps.collect();
     json!({ "version": r.version, "isolation_level": level, "timestamps": timestamps })
 }
 

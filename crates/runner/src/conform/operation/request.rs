@@ -7,8 +7,9 @@ use eosim_types::message::{
     CommittableOffset, CoordinatorKey, DeleteRecordsRequest, DescribeProducersRequest,
     DescribeTransactionsRequest, EndTxnRequest, FetchMetadata, FetchPartition, FetchRequest,
     FindCoordinatorRequest, GroupMember, InitProducerIdRequest, IsolationLevel, ListOffsetsAsker,
-    ListOffsetsRequest, ListOffsetsTimestamp, OffsetCommitRequest, OffsetFetchRequest,
-    ProduceRequest, Request, TxnOffsetCommitRequest, WritableTxnMarker, WriteTxnMarkersRequest,
+    ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTimestamp, OffsetCommitRequest,
+    OffsetFetchRequest, ProduceRequest, Request, TxnOffsetCommitRequest, WritableTxnMarker,
+    WriteTxnMarkersRequest,
 };
 use eosim_types::record::{Payload, Record, RecordBatch, TransactionResult};
 use eosim_types::version::TransactionVersion;
@@ -234,9 +235,11 @@ impl Builder<'_> {
         let request = ListOffsetsRequest {
             version: f.number_or("version", 5)?,
             asker,
-            partition,
-            current_leader_epoch: leader_epoch(f)?,
-            timestamp: ListOffsetsTimestamp::Latest,
+            partitions: Few::One(ListOffsetsPartition {
+                partition,
+                current_leader_epoch: leader_epoch(f)?,
+                timestamp: ListOffsetsTimestamp::Latest,
+            }),
         };
         Ok((Target::Leader(partition), request.into()))
     }
