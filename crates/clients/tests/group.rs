@@ -6,13 +6,14 @@ mod harness;
 use std::collections::VecDeque;
 
 use eosim_actor::{Correlation, Cx, Effect, Out, Quiet};
-use eosim_clients::consumer::{Consumer, ConsumerCall, RebalanceCallback};
+use eosim_clients::Exception;
+use eosim_clients::consumer::{Consumer, ConsumerCall, RebalanceCallback, Returned};
 use eosim_types::assignor::Assignor;
 use eosim_types::config::{ConsumerConfig, GroupProtocol};
 use eosim_types::message::{
-    ConsumerGroupHeartbeatResponse, FindCoordinatorResponse, HeartbeatResponse, JoinGroupResponse,
-    JoinGroupResponseMember, Message, MetadataResponse, OffsetFetchRequest, OffsetFetchResponse,
-    OffsetFetchResult, Request, Response, SyncGroupResponse,
+    ConsumerGroupHeartbeatResponse, FindCoordinatorResponse, GroupMember, HeartbeatResponse,
+    JoinGroupResponse, JoinGroupResponseMember, Message, MetadataResponse, OffsetFetchRequest,
+    OffsetFetchResponse, OffsetFetchResult, Request, Response, SyncGroupResponse,
 };
 use eosim_types::observation::Observed;
 use eosim_types::version::{KafkaVersion, TransactionVersion};
@@ -32,6 +33,10 @@ struct Member {
     /// A look-up of the coordinator that is answered next time.
     finding: Option<Correlation>,
     polls: bool,
+    /// Questions for committed offsets, and how the next ones are refused.
+    fetches: Vec<OffsetFetchRequest>,
+    refusals: Vec<ErrorCode>,
+    returned: Option<Result<Returned, Exception>>,
 }
 
 impl Member {
@@ -46,7 +51,9 @@ impl Member {
         consumer.subscribe(&[t(0).topic], 70, Instant::START);
         let (now, marks) = (Instant::START, Marks::new());
         let (asked, finding) = (VecDeque::new(), None);
-        let mut member = Self { consumer, now, marks, asked, finding, polls: true };
+        let (fetches, refusals, returned) = (Vec::new(), Vec::new(), None);
+        let mut member =
+            Self { consumer, now, marks, asked, finding, polls: true, fetches, refusals, returned };
         member.run();
         member.run();
         member
@@ -71,7 +78,8 @@ impl Member {
                 marks: &mut self.marks,
             };
             let mut cx = Cx { id: ActorId(9), env, choices: &mut Quiet };
-            if self.consumer.turn(&mut cx, &mut out).is_some() {
+            if let Some(returned) = self.consumer.turn(&mut cx, &mut out) {
+                self.returned = Some(returned);
                 self.polls = true;
             }
             let mut quiet = true;
@@ -88,7 +96,9 @@ impl Member {
                     }
                     Request::FindCoordinator(_) => self.finding = Some(correlation),
                     Request::OffsetFetch(request) => {
-                        self.answer_to(correlation, committed(&request));
+                        let refused = self.refusals.pop();
+                        self.answer_to(correlation, committed(&request, refused));
+                        self.fetches.push(request);
                     }
                     Request::Fetch(_) => {}
                     request => self.asked.push_back((correlation, request)),
@@ -203,7 +213,10 @@ impl Member {
 }
 
 /// Everything is committed up to 5.
-fn committed(request: &OffsetFetchRequest) -> OffsetFetchResponse {
+fn committed(request: &OffsetFetchRequest, refused: Option<ErrorCode>) -> OffsetFetchResponse {
+    if let Some(error) = refused {
+        return OffsetFetchResponse { error, partitions: Vec::new().into() };
+    }
     let (error, offset, leader_epoch) = (ErrorCode::None, 5, LeaderEpoch::NONE);
     let asked = request.partitions.iter().flatten();
     let each = asked.map(|tp| (*tp, OffsetFetchResult { error, offset, leader_epoch }));
@@ -353,4 +366,31 @@ fn a_kip_848_member_that_polls_too_late_leaves_and_comes_back() {
     member.return_from(&RebalanceCallback::Assigned(both()));
     member.return_from(&RebalanceCallback::Lost(both()));
     assert_eq!(member.beat(), (0, true, Some(vec![])));
+}
+
+#[test]
+fn a_kip_848_member_asks_for_committed_offsets_as_itself_k_com_4() {
+    let mut member = Member::new(GroupProtocol::Consumer);
+    member.refusals = vec![ErrorCode::StaleMemberEpoch];
+    member.beat_answered(3, Some(&both()));
+    member.return_from(&RebalanceCallback::Assigned(both()));
+    member.pass(100);
+    let asked: Vec<_> =
+        member.fetches.iter().map(|f| (f.member.generation_or_epoch, f.member.member)).collect();
+    assert_eq!(asked, [(3, Some(70)), (3, Some(70))], "a stale epoch is asked again");
+    assert_eq!(member.consumer.position(t(0)), Some(5));
+
+    let mut member = Member::new(GroupProtocol::Consumer);
+    member.refusals = vec![ErrorCode::UnknownMemberId];
+    member.beat_answered(3, Some(&both()));
+    member.return_from(&RebalanceCallback::Assigned(both()));
+    let thrown = member.returned.map(|returned| returned.map_err(|thrown| thrown.class.name()));
+    assert_eq!(thrown, Some(Err("UnknownMemberIdException".into())));
+}
+
+#[test]
+fn a_classic_member_asks_for_committed_offsets_without_a_name_k_com_4() {
+    let mut member = Member::new(GroupProtocol::Classic);
+    member.join_classic(7, 1);
+    assert_eq!(member.fetches[0].member, GroupMember::NONE);
 }

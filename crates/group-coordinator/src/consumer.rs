@@ -130,6 +130,22 @@ impl ConsumerGroup {
         if range * 2 > wishes.count() { Assignor::Range } else { Assignor::Uniform }
     }
 
+    /// May `who` read committed offsets (`validateOffsetFetch`)? Whoever does not say that it is a
+    /// member may.
+    ///
+    /// # Errors
+    ///
+    /// UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH.
+    pub(crate) fn validate_offset_fetch(&self, who: GroupMember) -> Result<(), ErrorCode> {
+        if who.member.is_none() && who.generation_or_epoch < 0 {
+            return Ok(());
+        }
+        let member = who.member.and_then(|id| self.members.get(&id));
+        let member = member.ok_or(ErrorCode::UnknownMemberId)?;
+        let is_current = who.generation_or_epoch == member.current.member_epoch;
+        if is_current { Ok(()) } else { Err(ErrorCode::StaleMemberEpoch) }
+    }
+
     /// May `who` commit these offsets (G-OFF-3, `validateOffsetCommit`)?
     ///
     /// # Errors

@@ -156,8 +156,13 @@ fn group_requests() -> Vec<Request> {
         member,
         offsets: offsets.clone(),
     };
-    let fetch =
-        OffsetFetchRequest { version: 7, group: GROUP, partitions: None, require_stable: true };
+    let fetch = OffsetFetchRequest {
+        version: 7,
+        group: GROUP,
+        member,
+        partitions: None,
+        require_stable: true,
+    };
     vec![
         FindCoordinatorRequest { key: CoordinatorKey::Group(GROUP) }.into(),
         add.into(),

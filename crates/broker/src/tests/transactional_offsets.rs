@@ -67,7 +67,13 @@ fn questions(cluster: &Cluster) -> Vec<&AddPartitionsToTxnRequest> {
 
 fn stable(cluster: &mut Cluster) -> Result<i64, E> {
     let partitions = Some(vec![t(0)]);
-    let request = OffsetFetchRequest { version: 7, group: G, partitions, require_stable: true };
+    let request = OffsetFetchRequest {
+        version: 7,
+        group: G,
+        member: GroupMember::NONE,
+        partitions,
+        require_stable: true,
+    };
     let Response::OffsetFetch(response) = cluster.ask(1, request) else { panic!() };
     let (_, result) = response.partitions[0];
     if result.error.is_none() { Ok(result.offset) } else { Err(result.error) }

@@ -18,7 +18,7 @@ use eosim_types::{Duration, ErrorCode, GroupId, Instant, TopicPartition};
 
 use super::membership::{Member, Membership, RebalanceCallback};
 use super::{Consumer, InFlight};
-use crate::exception::Exception;
+use crate::exception::{Exception, ExceptionClass};
 use crate::network_client::{Answer, ClientOut};
 
 /// The version of JoinGroup: from 4 on a new member must come back with its id.
@@ -109,6 +109,17 @@ impl ClassicMember {
     /// The generation or the member's id is unknown: it is no member any more.
     const fn is_out(&self) -> bool {
         self.generation.generation_or_epoch < 0 || self.generation.member.is_none()
+    }
+
+    /// Who commits; only while the generation is complete (`generationIfStable`, K-COM-5).
+    pub(super) fn committer(&self) -> Result<GroupMember, Exception> {
+        match self.state {
+            MemberState::Stable => Ok(self.generation),
+            MemberState::PreparingRebalance | MemberState::CompletingRebalance => {
+                Err(Exception::of(ErrorCode::RebalanceInProgress))
+            }
+            MemberState::Unjoined => Err(Exception::new(ExceptionClass::CommitFailed)),
+        }
     }
 
     pub(super) fn next_wake(&self) -> Instant {

@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use eosim_actor::Cx;
 use eosim_types::config::GroupProtocol;
 use eosim_types::message::{
-    ApiKey, CommittableOffset, CoordinatorKey, FindCoordinatorRequest, OffsetCommitRequest,
-    OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, Response,
+    ApiKey, CommittableOffset, CoordinatorKey, FindCoordinatorRequest, GroupMember,
+    OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, Response,
 };
 use eosim_types::{BrokerId, ErrorCode, Instant, LeaderEpoch, TopicPartition, rule};
 
@@ -165,6 +165,7 @@ impl Consumer {
         let request = OffsetFetchRequest {
             version: self.group_version(ApiKey::OffsetFetch),
             group: self.config.group.expect("it has a coordinator"),
+            member: self.member_info(),
             partitions: Some(partitions.to_vec()),
             require_stable: true,
         };
@@ -185,10 +186,11 @@ impl Consumer {
             return Ok(());
         }
         let Some(node) = self.group_coordinator(cx, out)? else { return Ok(()) };
+        let member = self.committer()?;
         let request = OffsetCommitRequest {
             version: self.group_version(ApiKey::OffsetCommit),
             group: self.config.group.expect("it has a coordinator"),
-            member: self.group_metadata(),
+            member,
             offsets: offsets.to_vec(),
         };
         let number = self.offsets.next_number();
@@ -284,6 +286,8 @@ impl Consumer {
         };
         match error {
             E::CoordinatorNotAvailable | E::NotCoordinator => Reaction::Lookup,
+            // It was asked with an older epoch, and has a newer one.
+            E::StaleMemberEpoch if self.member_info() != GroupMember::NONE => Reaction::Retry,
             error if error.is_retriable() => Reaction::Retry,
             error => Reaction::Throw(own_or_generic(error, own)),
         }

@@ -77,6 +77,16 @@ impl ConsumerMember {
         }
     }
 
+    /// How it introduces itself in what it asks about offsets (`MemberInfo`); not before it has an
+    /// epoch.
+    pub(super) fn member_info(&self) -> GroupMember {
+        if self.epoch <= 0 || self.is_out() {
+            return GroupMember::NONE;
+        }
+        let (member, instance) = (Some(self.id), None);
+        GroupMember { generation_or_epoch: self.epoch, member, instance }
+    }
+
     /// When the next heartbeat is due, the one on the wire apart.
     fn due(&self) -> Instant {
         match self.state {

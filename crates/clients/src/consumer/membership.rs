@@ -101,6 +101,23 @@ impl Consumer {
         self.membership.as_ref().map_or(GroupMember::NONE, |membership| membership.group_metadata)
     }
 
+    /// How a member of the newer protocol introduces itself when it asks about offsets.
+    pub(super) fn member_info(&self) -> GroupMember {
+        match self.membership.as_ref().map(|membership| &membership.member) {
+            Some(Member::Consumer(member)) => member.member_info(),
+            _ => GroupMember::NONE,
+        }
+    }
+
+    /// Who commits offsets.
+    pub(super) fn committer(&self) -> Result<GroupMember, Exception> {
+        match self.membership.as_ref().map(|membership| &membership.member) {
+            Some(Member::Classic(member)) => member.committer(),
+            Some(Member::Consumer(member)) => Ok(member.member_info()),
+            None => Ok(GroupMember::NONE),
+        }
+    }
+
     /// `assignment()`.
     #[must_use]
     pub fn assignment(&self) -> Vec<TopicPartition> {

@@ -11,6 +11,7 @@ use eosim_types::{ErrorCode, LeaderEpoch, TopicPartition, rule};
 
 use super::GroupCoordinator;
 use crate::action::{Cx, ReplyTo};
+use crate::group_state::PersistedGroup;
 use crate::offset_metadata_manager::OffsetMetadataManager;
 
 impl GroupCoordinator {
@@ -23,6 +24,12 @@ impl GroupCoordinator {
             return cx.reply(to, OffsetFetchResponse { error, partitions: PerPartition::new() });
         }
         let shard = &self.shards[&partition];
+        let state = if request.require_stable { &shard.latest } else { &shard.committed };
+        if let Some(PersistedGroup::Consumer(group)) = state.groups.get(&request.group)
+            && let Err(error) = group.validate_offset_fetch(request.member)
+        {
+            return cx.reply(to, OffsetFetchResponse { error, partitions: PerPartition::new() });
+        }
         if request.require_stable {
             let response = fetch(&shard.latest.offsets, request).into();
             let none = self.write_or_reply(cx, partition, (to, response), Vec::new());

@@ -297,7 +297,13 @@ impl Bench {
 
 pub(super) fn fetch(partitions: &[TopicPartition], require_stable: bool) -> OffsetFetchRequest {
     let partitions = Some(partitions.to_vec());
-    OffsetFetchRequest { version: 7, group: GROUP, partitions, require_stable }
+    OffsetFetchRequest {
+        version: 7,
+        group: GROUP,
+        member: GroupMember::NONE,
+        partitions,
+        require_stable,
+    }
 }
 
 /// A commit in short form.

@@ -3,8 +3,9 @@
 use eosim_types::DefectSet;
 use eosim_types::ErrorCode as E;
 use eosim_types::message::ConsumerGroupHeartbeatRequest as Beat;
+use eosim_types::message::{GroupMember, OffsetFetchRequest, Response};
 
-use super::bench::{Bench, beat, join, plain, t};
+use super::bench::{Bench, beat, fetch, join, member, plain, t};
 
 fn owns(partitions: &[i32]) -> Option<alloc::vec::Vec<eosim_types::TopicPartition>> {
     Some(partitions.iter().map(|&partition| t(partition)).collect())
@@ -20,6 +21,25 @@ fn a_partition_moves_only_after_it_was_given_up() {
     assert_eq!(bench.beats(beat(1, 1, &[t(0), t(1)])), Ok((1, None)), "still owns it");
     assert_eq!(bench.beats(beat(1, 1, &[t(0)])), Ok((2, None)));
     assert_eq!(bench.beats(beat(2, 2, &[])), Ok((2, owns(&[1]))));
+}
+
+#[test]
+fn who_reads_committed_offsets_as_a_member_is_checked_g_int_2() {
+    let mut bench = Bench::new();
+    bench.beats(beat(1, 0, &[])).unwrap();
+    for (who, expected) in [
+        (GroupMember::NONE, E::None),
+        (member(1, 1), E::None),
+        (member(1, 0), E::StaleMemberEpoch),
+        (member(1, 2), E::StaleMemberEpoch),
+        (member(2, 1), E::UnknownMemberId),
+    ] {
+        for require_stable in [false, true] {
+            let asked = OffsetFetchRequest { member: who, ..fetch(&[t(0)], require_stable) };
+            let Response::OffsetFetch(response) = bench.ask(asked) else { panic!() };
+            assert_eq!(response.error, expected, "{who:?}");
+        }
+    }
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use eosim_types::message::{
-    DescribeProducersRequest, DescribeTransactionsRequest, IsolationLevel, ListOffsetsAsker,
-    ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTimestamp, OffsetFetchRequest,
+    DescribeProducersRequest, DescribeTransactionsRequest, GroupMember, IsolationLevel,
+    ListOffsetsAsker, ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTimestamp,
+    OffsetFetchRequest,
 };
 use eosim_types::{BrokerId, Few, LeaderEpoch, TopicPartition};
 use serde_json::{Map, Value, json};
@@ -102,6 +103,7 @@ impl Player<'_> {
         let request = OffsetFetchRequest {
             version: 7,
             group,
+            member: GroupMember::NONE,
             partitions: Some(partitions?),
             require_stable: false,
         };

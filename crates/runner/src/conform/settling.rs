@@ -1,7 +1,7 @@
 //! Waiting for a settled cluster, as the recorder did between steps.
 
 use eosim_types::Duration;
-use eosim_types::message::{DescribeTransactionsRequest, OffsetFetchRequest};
+use eosim_types::message::{DescribeTransactionsRequest, GroupMember, OffsetFetchRequest};
 use serde_json::Value;
 
 use super::answer;
@@ -58,8 +58,13 @@ impl Player<'_> {
             }
             Target::Group(group) => {
                 let partitions = Some(Vec::new());
-                let request =
-                    OffsetFetchRequest { version: 7, group, partitions, require_stable: false };
+                let request = OffsetFetchRequest {
+                    version: 7,
+                    group,
+                    member: GroupMember::NONE,
+                    partitions,
+                    require_stable: false,
+                };
                 self.ask_once(target, request)
             }
             Target::Leader(_) | Target::Any | Target::Broker(_) => Value::Null,

@@ -88,6 +88,8 @@ pub struct OffsetFetchRequest {
     pub version: i16,
     /// The group.
     pub group: GroupId,
+    /// From version 9 on: the member of a KIP-848 group that asks, with its epoch.
+    pub member: GroupMember,
     /// Which partitions; `None` for all that have an offset.
     pub partitions: Option<Vec<TopicPartition>>,
     /// Refuse partitions with an offset in an open transaction (KIP-447).

@@ -184,15 +184,14 @@ fn list_offsets(r: &ListOffsetsRequest, names: &CaseNames) -> Value {
     json!({ "version": r.version, "isolation_level": level, "timestamps": timestamps })
 }
 
-/// The recorder did not see a member: a consumer with assigned partitions is none.
 fn offset_fetch(r: &OffsetFetchRequest, names: &CaseNames) -> Value {
     let partitions: Vec<_> = r.partitions.iter().flatten().map(|tp| names.partition(*tp)).collect();
     json!({
         "version": r.version,
         "require_stable": r.require_stable,
         "group": names.group(r.group),
-        "member": null,
-        "generation": -1,
+        "member": r.member.member.map(|place| names.member(place)),
+        "generation": r.member.generation_or_epoch,
         "partitions": partitions,
     })
 }

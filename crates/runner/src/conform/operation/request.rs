@@ -189,6 +189,7 @@ impl Builder<'_> {
         let request = OffsetFetchRequest {
             version: f.number_or("version", 7)?,
             group,
+            member: GroupMember::NONE,
             partitions: f.get("partitions").map(|_| self.partitions(f)).transpose()?,
             require_stable: f.flag_or("require_stable", false)?,
         };
