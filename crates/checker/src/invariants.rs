@@ -37,6 +37,7 @@ invariants! {
     effect_lost,
     effect_reordered,
     offset_regressed,
+    committed_unread,
     producer_state,
     aborted_index,
     last_stable_offset,

@@ -28,7 +28,7 @@ use eosim_types::observation::{ClusterDump, Observation};
 pub use anomaly::Anomaly;
 pub use invariant::InvariantInfo;
 pub use invariants::invariants;
-pub use setup::{CheckerSetup, Transform};
+pub use setup::{CheckerSetup, GroupReader, Transform};
 pub use verdict::{Stuck, Verdict};
 
 use anomaly::Report;

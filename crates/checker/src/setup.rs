@@ -17,6 +17,17 @@ pub struct Transform {
     pub output: Topic,
 }
 
+/// A member of a group that commits what it was given, and nothing else.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct GroupReader {
+    /// The group, which begins at the start of its topic.
+    pub group: GroupId,
+    /// The application.
+    pub actor: ActorId,
+    /// What it reads.
+    pub topic: Topic,
+}
+
 /// What the checker must know of a run besides its history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckerSetup {
@@ -46,6 +57,8 @@ pub struct CheckerSetup {
     /// Every input record's effect is to be committed at most once (consume–transform–produce
     /// with the group's metadata in the transaction).
     pub exactly_once_inputs: bool,
+    /// Who reads what as a member of which group.
+    pub group_readers: Vec<GroupReader>,
     /// Who transforms what into what.
     pub transforms: Vec<Transform>,
     /// The shortest `transaction.timeout.ms` of any producer.
@@ -80,6 +93,7 @@ impl Default for CheckerSetup {
             late_requests: false,
             clock_jumps: false,
             exactly_once_inputs: true,
+            group_readers: Vec::new(),
             transforms: Vec::new(),
             shortest_transaction_timeout: Duration::from_millis(60_000),
             longest_transaction_timeout: Duration::from_millis(60_000),

@@ -2,6 +2,7 @@
 
 mod broken;
 mod effects;
+mod group_readers;
 mod legal;
 mod perfect;
 mod rebuilt;

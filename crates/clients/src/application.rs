@@ -4,6 +4,7 @@ mod admin_application;
 mod admin_call;
 mod alarm;
 mod consumer_application;
+mod group_consumer_application;
 mod plan;
 mod producer_application;
 mod producer_session;
@@ -15,5 +16,6 @@ mod two_phase;
 
 pub use admin_application::AdminApplication;
 pub use consumer_application::ConsumerApplication;
+pub use group_consumer_application::GroupConsumerApplication;
 pub use producer_application::ProducerApplication;
 pub use transformer_application::TransformerApplication;

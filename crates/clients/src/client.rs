@@ -8,7 +8,8 @@ use eosim_types::observation::Observed;
 use eosim_types::{ActorId, BrokerId};
 
 use crate::application::{
-    AdminApplication, ConsumerApplication, ProducerApplication, TransformerApplication,
+    AdminApplication, ConsumerApplication, GroupConsumerApplication, ProducerApplication,
+    TransformerApplication,
 };
 use crate::spec::ClientSpec;
 
@@ -20,6 +21,8 @@ pub enum Client {
     Producer(ProducerApplication),
     /// One that reads.
     Consumer(ConsumerApplication),
+    /// One that reads as a member of a group.
+    GroupConsumer(GroupConsumerApplication),
     /// One that reads, transforms and writes.
     Transformer(TransformerApplication),
     /// An operator.
@@ -37,6 +40,9 @@ impl Client {
             ClientSpec::Consumer(spec) => {
                 Self::Consumer(ConsumerApplication::new(id, spec, brokers))
             }
+            ClientSpec::GroupConsumer(spec) => {
+                Self::GroupConsumer(GroupConsumerApplication::new(id, spec, brokers))
+            }
             ClientSpec::Transformer(spec) => {
                 Self::Transformer(TransformerApplication::new(id, spec, brokers))
             }
@@ -49,6 +55,7 @@ impl Client {
         match self {
             Self::Producer(application) => application.reset(),
             Self::Consumer(application) => application.reset(),
+            Self::GroupConsumer(application) => application.reset(),
             Self::Transformer(application) => application.reset(),
             Self::Admin(application) => application.reset(),
         }
@@ -59,7 +66,7 @@ impl Client {
     pub fn is_finished(&self) -> bool {
         match self {
             Self::Producer(application) => application.is_finished(),
-            Self::Consumer(_) | Self::Transformer(_) => true,
+            Self::Consumer(_) | Self::GroupConsumer(_) | Self::Transformer(_) => true,
             Self::Admin(application) => application.is_finished(),
         }
     }
@@ -70,6 +77,7 @@ impl Client {
         match self {
             Self::Producer(application) => application.waits_for(),
             Self::Consumer(application) => application.waits_for(),
+            Self::GroupConsumer(application) => application.waits_for(),
             Self::Transformer(application) => application.waits_for(),
             Self::Admin(application) => application.waits_for(),
         }
@@ -84,6 +92,7 @@ impl Actor for Client {
         match self {
             Self::Producer(application) => application.step(cx, event, out),
             Self::Consumer(application) => application.step(cx, event, out),
+            Self::GroupConsumer(application) => application.step(cx, event, out),
             Self::Transformer(application) => application.step(cx, event, out),
             Self::Admin(application) => application.step(cx, event, out),
         }
@@ -93,6 +102,7 @@ impl Actor for Client {
         match self {
             Self::Producer(application) => application.crash(kind),
             Self::Consumer(application) => application.crash(kind),
+            Self::GroupConsumer(application) => application.crash(kind),
             Self::Transformer(application) => application.crash(kind),
             Self::Admin(application) => application.crash(kind),
         }

@@ -5,6 +5,7 @@
 //! partition with a remainder is not fetched (K-FILT-9).
 
 mod assigned;
+mod auto_commit;
 mod calls;
 mod classic_member;
 mod committed;
@@ -32,6 +33,7 @@ use crate::exception::{Exception, ExceptionClass};
 use crate::metadata::Metadata;
 use crate::network_client::{Answer, ClientOut, Completed, NetworkClient, SECOND_CLIENT};
 use assigned::{Assigned, FetchPosition};
+use auto_commit::AutoCommit;
 pub use calls::{ConsumerCall, Returned};
 use calls::{Listing, Waiting};
 use committed::CommittedOffsets;
@@ -111,6 +113,7 @@ pub struct Consumer {
     fetching: BTreeSet<BrokerId>,
     api_versions: ApiVersions,
     offsets: CommittedOffsets,
+    auto_commit: AutoCommit,
     /// If it has subscribed, not been assigned by hand.
     membership: Option<Membership>,
     waiting: Option<Waiting>,
@@ -146,6 +149,7 @@ impl Consumer {
             fetching: BTreeSet::new(),
             api_versions: ApiVersions::default(),
             offsets: CommittedOffsets::default(),
+            auto_commit: AutoCommit::new(),
             membership: None,
             waiting: None,
             listing: Listing::default(),
@@ -299,6 +303,7 @@ impl Consumer {
         let waits = waits.chain(self.metadata.next_update());
         let waits = waits.chain([self.offsets.retry_at(), self.listing.retry_at]);
         let waits = waits.chain([self.next_membership_wake()]);
+        let waits = waits.chain(self.config.enable_auto_commit.then_some(self.auto_commit.next));
         let waits = waits.chain(self.waiting.as_ref().map(Waiting::deadline));
         waits.filter(|at| *at > now).min().unwrap_or(Instant::FAR)
     }
@@ -418,7 +423,9 @@ impl Consumer {
 
     /// K-POS-1; an error counts wherever the position is, unless it is about the position.
     fn is_current(&self, buffered: &Buffered) -> bool {
-        let position = self.valid_position(buffered.partition());
+        let assigned = self.assigned.iter().find(|a| a.partition == buffered.partition());
+        let position = assigned.filter(|a| a.is_fetchable()).and_then(|a| a.valid_position());
+        let position = position.map(|position| position.offset);
         match buffered {
             Buffered::Failed { exception, .. } if !exception.is(ErrorCode::OffsetOutOfRange) => {
                 position.is_some()

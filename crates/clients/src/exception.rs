@@ -152,6 +152,13 @@ impl Exception {
         matches!(self.class, ExceptionClass::Api(error) if error.is_retriable())
     }
 
+    /// Thrown by a commit that somebody else's offsets may follow: the consumer itself can go on
+    /// (K-COM-5).
+    #[must_use]
+    pub fn is_about_the_commit(&self) -> bool {
+        self.class == ExceptionClass::CommitFailed || self.is(ErrorCode::RebalanceInProgress)
+    }
+
     /// What it wraps, and what that wraps, from the outside in.
     pub fn causes(&self) -> impl Iterator<Item = &Self> {
         core::iter::successors(self.cause.as_deref(), |inner| inner.cause.as_deref())

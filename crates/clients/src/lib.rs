@@ -21,12 +21,13 @@ mod spec;
 
 pub use api_versions::ApiVersions;
 pub use application::{
-    AdminApplication, ConsumerApplication, ProducerApplication, TransformerApplication,
+    AdminApplication, ConsumerApplication, GroupConsumerApplication, ProducerApplication,
+    TransformerApplication,
 };
 pub use client::Client;
 pub use exception::{Exception, ExceptionClass};
 pub use spec::{
-    AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, ConsumerSpec, MarkedProducer, Mistake,
-    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span, TransformerSpec,
-    TwoPhaseWorkload,
+    AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, CommitMode, ConsumerSpec,
+    GroupConsumerSpec, MarkedProducer, Mistake, ProducerSpec, ProducerWorkload, RandomWorkload,
+    ScriptStep, Span, TransformerSpec, TwoPhaseWorkload,
 };

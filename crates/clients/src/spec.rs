@@ -17,6 +17,8 @@ pub enum ClientSpec {
     Producer(ProducerSpec),
     /// An application that reads.
     Consumer(ConsumerSpec),
+    /// An application that reads as a member of a group.
+    GroupConsumer(GroupConsumerSpec),
     /// An application that reads, transforms and writes.
     Transformer(TransformerSpec),
     /// An operator.
@@ -159,6 +161,36 @@ pub struct ConsumerSpec {
     pub end_offsets_at: Vec<Instant>,
 }
 
+/// An application that reads a topic as a member of a group, at least once.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct GroupConsumerSpec {
+    /// The consumer's settings; it has a group.
+    pub config: ConsumerConfig,
+    /// What is read.
+    pub topic: Topic,
+    /// When it is started.
+    pub start_at: Instant,
+    /// How it commits.
+    pub commit: CommitMode,
+    /// Pause for each record, before what was polled is committed.
+    pub record_pause: Span<Duration>,
+    /// Out of 1000 polls, after how many it leaves the group for a while.
+    pub leave_per_mille: u32,
+    /// How long it stays away after it left, or after an error.
+    pub restart_pause: Duration,
+}
+
+/// How a group's member commits what it has read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CommitMode {
+    /// `enable.auto.commit`.
+    Auto,
+    /// `commitSync()` after each poll that returned something.
+    Sync,
+    /// `commitAsync()`, likewise.
+    Async,
+}
+
 /// Consume–transform–produce (K-CTP): a member of a group that reads a topic and makes, of each
 /// record, records of another topic, in transactions that hold the group's offsets as well.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -218,6 +250,7 @@ impl ClientSpec {
         match self {
             Self::Producer(spec) => spec.start_at,
             Self::Consumer(spec) => spec.start_at,
+            Self::GroupConsumer(spec) => spec.start_at,
             Self::Transformer(spec) => spec.start_at,
             Self::Admin(_) => Instant::START,
         }

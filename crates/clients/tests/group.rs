@@ -11,9 +11,10 @@ use eosim_clients::consumer::{Consumer, ConsumerCall, RebalanceCallback, Returne
 use eosim_types::assignor::Assignor;
 use eosim_types::config::{ConsumerConfig, GroupProtocol};
 use eosim_types::message::{
-    ConsumerGroupHeartbeatResponse, FindCoordinatorResponse, GroupMember, HeartbeatResponse,
-    JoinGroupResponse, JoinGroupResponseMember, Message, MetadataResponse, OffsetFetchRequest,
-    OffsetFetchResponse, OffsetFetchResult, Request, Response, SyncGroupResponse,
+    CommittableOffset, ConsumerGroupHeartbeatResponse, FindCoordinatorResponse, GroupMember,
+    HeartbeatResponse, JoinGroupResponse, JoinGroupResponseMember, Message, MetadataResponse,
+    OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResult, Request,
+    Response, SyncGroupResponse,
 };
 use eosim_types::observation::Observed;
 use eosim_types::version::{KafkaVersion, TransactionVersion};
@@ -33,27 +34,49 @@ struct Member {
     /// A look-up of the coordinator that is answered next time.
     finding: Option<Correlation>,
     polls: bool,
+    poll_timeout: Duration,
+    /// What is called instead of the next `poll()`.
+    next_call: Option<ConsumerCall>,
     /// Questions for committed offsets, and how the next ones are refused.
     fetches: Vec<OffsetFetchRequest>,
     refusals: Vec<ErrorCode>,
     returned: Option<Result<Returned, Exception>>,
 }
 
+fn config(group_protocol: GroupProtocol) -> ConsumerConfig {
+    ConsumerConfig {
+        group: Some(GroupId(1)),
+        group_protocol,
+        max_poll_interval: Duration::from_millis(10_000),
+        ..ConsumerConfig::default()
+    }
+}
+
 impl Member {
     fn new(group_protocol: GroupProtocol) -> Self {
-        let config = ConsumerConfig {
-            group: Some(GroupId(1)),
-            group_protocol,
-            max_poll_interval: Duration::from_millis(10_000),
-            ..ConsumerConfig::default()
-        };
+        Self::with(config(group_protocol))
+    }
+
+    fn with(config: ConsumerConfig) -> Self {
         let mut consumer = Consumer::new(&config, &[], &[BrokerId(1)]);
         consumer.subscribe(&[t(0).topic], 70, Instant::START);
         let (now, marks) = (Instant::START, Marks::new());
         let (asked, finding) = (VecDeque::new(), None);
+        let poll_timeout = Duration::from_millis(1_000);
         let (fetches, refusals, returned) = (Vec::new(), Vec::new(), None);
-        let mut member =
-            Self { consumer, now, marks, asked, finding, polls: true, fetches, refusals, returned };
+        let mut member = Self {
+            consumer,
+            now,
+            marks,
+            asked,
+            finding,
+            polls: true,
+            poll_timeout,
+            next_call: None,
+            fetches,
+            refusals,
+            returned,
+        };
         member.run();
         member.run();
         member
@@ -112,8 +135,9 @@ impl Member {
 
     fn poll(&mut self) {
         self.polls = false;
-        let timeout = Duration::from_millis(1_000_000_000);
-        self.consumer.call(ConsumerCall::Poll { timeout }, self.now);
+        let timeout = self.poll_timeout;
+        let call = self.next_call.take().unwrap_or(ConsumerCall::Poll { timeout });
+        self.consumer.call(call, self.now);
     }
 
     fn answer_to(&mut self, correlation: Correlation, response: impl Into<Response>) {
@@ -393,4 +417,197 @@ fn a_classic_member_asks_for_committed_offsets_without_a_name_k_com_4() {
     let mut member = Member::new(GroupProtocol::Classic);
     member.join_classic(7, 1);
     assert_eq!(member.fetches[0].member, GroupMember::NONE);
+}
+
+/// A member that commits by itself every second and has read up to 9 and 5.
+fn auto_committing(group_protocol: GroupProtocol) -> Member {
+    let mut member = Member::with(ConsumerConfig {
+        enable_auto_commit: true,
+        auto_commit_interval: Duration::from_millis(1_000),
+        ..config(group_protocol)
+    });
+    match group_protocol {
+        GroupProtocol::Classic => member.join_classic(7, 1),
+        GroupProtocol::Consumer => {
+            member.beat_answered(1, Some(&both()));
+            member.return_from(&RebalanceCallback::Assigned(both()));
+            assert_eq!(member.beat().0, 1, "the acknowledgement");
+            member.beat_answered(1, None);
+        }
+    }
+    member.run();
+    member.consumer.seek(t(0), 9).expect("assigned");
+    member
+}
+
+impl Member {
+    /// The oldest request is a commit: by whom, and of what.
+    fn commit(&mut self) -> (i32, Vec<(TopicPartition, i64)>) {
+        let Request::OffsetCommit(commit) = self.next() else { panic!("{:?}", self.asked) };
+        let offsets = commit.offsets.iter().map(|o| (o.partition, o.offset)).collect();
+        (commit.member.generation_or_epoch, offsets)
+    }
+
+    fn commit_answered(&mut self, error: ErrorCode) {
+        let partitions = both().into_iter().map(|tp| (tp, error)).collect();
+        self.answer(OffsetCommitResponse { partitions });
+    }
+
+    /// Whatever else waits for an answer.
+    fn answer_commits(&mut self) {
+        let is_commit = |(_, r): &(Correlation, Request)| matches!(r, Request::OffsetCommit(_));
+        while let Some(at) = self.asked.iter().position(is_commit) {
+            let commit = self.asked.remove(at).expect("just found");
+            self.asked.push_front(commit);
+            self.commit_answered(ErrorCode::None);
+        }
+    }
+
+    fn close(&mut self) {
+        let mut out: Out<Message, Observed> = Out::new();
+        let env = Env {
+            now: self.now,
+            clock_skew_ms: 0,
+            kafka: KafkaVersion::default(),
+            defects: DefectSet::NONE,
+            marks: &mut self.marks,
+        };
+        self.asked.clear();
+        let mut cx = Cx { id: ActorId(9), env, choices: &mut Quiet };
+        self.consumer.close(&mut cx, &mut out);
+        for effect in out.drain() {
+            if let Effect::Send { correlation, message: Message::Request(request), .. } = effect {
+                self.asked.push_back((correlation, request));
+            }
+        }
+    }
+
+    /// What the last call threw.
+    fn thrown(&self) -> Option<String> {
+        let thrown = self.returned.as_ref()?.as_ref().err()?;
+        Some(thrown.class.name())
+    }
+}
+
+#[test]
+fn a_member_commits_its_positions_by_itself_k_pos_3() {
+    for group_protocol in [GroupProtocol::Classic, GroupProtocol::Consumer] {
+        let mut member = auto_committing(group_protocol);
+        member.pass(999);
+        assert!(member.asked.is_empty(), "the interval is not over");
+        member.pass(1);
+        assert_eq!(member.commit(), (1, vec![(t(0), 9), (t(1), 5)]));
+        member.commit_answered(ErrorCode::CoordinatorLoadInProgress);
+        member.pass(100);
+        assert_eq!(member.commit().0, 1, "after the backoff, not after the interval");
+        member.commit_answered(ErrorCode::None);
+        member.pass(999);
+        assert!(!member.asked.iter().any(|(_, r)| matches!(r, Request::OffsetCommit(_))));
+        member.close();
+        assert_eq!(member.commit(), (1, vec![(t(0), 9), (t(1), 5)]), "before it leaves");
+        assert_eq!(member.asked.len(), 2);
+    }
+}
+
+#[test]
+fn a_classic_member_commits_before_its_partitions_go_k_pos_3() {
+    for (error, again) in [
+        (ErrorCode::None, false),
+        (ErrorCode::RebalanceInProgress, false),
+        (ErrorCode::CoordinatorLoadInProgress, true),
+    ] {
+        let mut member = auto_committing(GroupProtocol::Classic);
+        member.pass(3_000);
+        member.answer_commits();
+        member.heartbeat(ErrorCode::RebalanceInProgress);
+        assert_eq!(member.commit(), (1, vec![(t(0), 9), (t(1), 5)]));
+        assert_eq!(member.consumer.callback(), None, "the answer comes first");
+        member.commit_answered(error);
+        if again {
+            assert_eq!(member.consumer.callback(), None);
+            member.pass(100);
+            member.commit_answered(ErrorCode::None);
+        }
+        member.return_from(&RebalanceCallback::Revoked(both()));
+        assert!(matches!(member.next(), Request::JoinGroup(_)), "{error}");
+    }
+}
+
+#[test]
+fn a_kip_848_member_commits_before_it_gives_up_partitions_k_pos_3() {
+    let mut member = auto_committing(GroupProtocol::Consumer);
+    member.pass(5_000);
+    member.answer_commits();
+    member.beat_answered(1, Some(&[t(1)]));
+    assert_eq!(member.commit(), (1, vec![(t(0), 9), (t(1), 5)]));
+    assert_eq!(member.consumer.callback(), None, "the answer comes first");
+    member.commit_answered(ErrorCode::None);
+    member.return_from(&RebalanceCallback::Revoked(vec![t(0)]));
+    assert_eq!(member.beat(), (1, false, Some(vec![t(1)])));
+}
+
+#[test]
+fn a_classic_member_does_not_commit_between_generations_k_com_5() {
+    let mut member = Member::new(GroupProtocol::Classic);
+    member.join_classic(7, 1);
+    member.pass(3_000);
+    member.heartbeat(ErrorCode::RebalanceInProgress);
+    member.return_from(&RebalanceCallback::Revoked(both()));
+    assert!(matches!(member.next(), Request::JoinGroup(_)));
+    let (partition, offset, leader_epoch) = (t(0), 9, LeaderEpoch::NONE);
+    let offsets = vec![CommittableOffset { partition, offset, leader_epoch }];
+    let timeout = Duration::from_millis(1_000);
+    member.next_call = Some(ConsumerCall::CommitSync { offsets, timeout });
+    member.pass(1_000);
+    member.polls = false;
+    assert_eq!(member.thrown().as_deref(), Some("RebalanceInProgressException"));
+}
+
+#[test]
+fn a_static_classic_member_keeps_its_place_when_it_closes_k_ctp_1() {
+    let config = ConsumerConfig { group_instance: Some(3), ..config(GroupProtocol::Classic) };
+    let mut member = Member::with(config);
+    let Request::JoinGroup(join) = member.next() else { panic!("{:?}", member.asked) };
+    assert_eq!(join.instance, Some(3));
+    member.answer(refused(ErrorCode::MemberIdRequired, Some(7)));
+    member.join_classic(7, 1);
+    assert_eq!(member.consumer.group_metadata().instance, Some(3));
+    member.close();
+    assert!(member.asked.is_empty(), "{:?}", member.asked);
+}
+
+#[test]
+fn a_fenced_classic_instance_throws_k_ctp_4() {
+    let config = ConsumerConfig { group_instance: Some(3), ..config(GroupProtocol::Classic) };
+    let mut member = Member::with(config);
+    member.join_classic(7, 1);
+    member.pass(3_000);
+    member.heartbeat(ErrorCode::FencedInstanceId);
+    assert_eq!(member.thrown().as_deref(), Some("FencedInstanceIdException"));
+}
+
+#[test]
+fn a_static_kip_848_member_leaves_for_a_while_k_ctp_1() {
+    let config = ConsumerConfig { group_instance: Some(3), ..config(GroupProtocol::Consumer) };
+    let mut member = Member::with(config);
+    let Request::ConsumerGroupHeartbeat(beat) = member.next() else { panic!() };
+    assert_eq!(beat.instance, Some(3));
+    member.beat_answered(1, Some(&both()));
+    member.return_from(&RebalanceCallback::Assigned(both()));
+    assert_eq!(member.consumer.group_metadata().instance, Some(3));
+    member.close();
+    let Request::ConsumerGroupHeartbeat(beat) = member.next() else { panic!() };
+    assert_eq!((beat.member_epoch, beat.instance), (-2, Some(3)));
+}
+
+#[test]
+fn a_kip_848_instance_that_is_not_free_throws_and_falls_silent_k_ctp_4() {
+    for error in [ErrorCode::UnreleasedInstanceId, ErrorCode::FencedInstanceId] {
+        let config = ConsumerConfig { group_instance: Some(3), ..config(GroupProtocol::Consumer) };
+        let mut member = Member::with(config);
+        member.beat_refused(error);
+        assert_eq!(member.thrown(), Some(Exception::of(error).class.name()));
+        member.pass(10_000);
+        assert!(member.asked.is_empty(), "{error}: {:?}", member.asked);
+    }
 }

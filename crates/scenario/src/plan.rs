@@ -14,6 +14,7 @@ mod aimed;
 mod client;
 mod cluster;
 mod fault;
+mod group_consumer;
 mod names;
 mod operator;
 mod transformer;
@@ -28,6 +29,7 @@ pub use fault::{
     ConnectionReset, Crash, CrashTarget, FAULTS, Faults, GcPause, LateRequest, LostRequest,
     PauseTarget, Zombie,
 };
+pub use group_consumer::{CommitMode, GroupConsumer, GroupConsumerInstance};
 pub use names::{DefectName, PartitionName, RequiredName, RuleId, split_partition};
 pub(crate) use names::{is_name, is_topic};
 pub use operator::{
@@ -90,6 +92,10 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     pub consumers: Vec<Consumer>,
+    /// Members of groups that read and commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    pub group_consumers: Vec<GroupConsumer>,
     /// Members of groups that consume, transform and produce.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
@@ -147,17 +153,22 @@ impl Plan {
     }
 
     /// The names of all actors, in the order of their numbers: the controller, the brokers from 1
-    /// on, the producers, the consumers, the transformers, the operator if there is one.
+    /// on, the producers, the consumers, those in groups, the transformers, the operator if there is one.
     #[must_use]
     pub fn actors(&self) -> Vec<String> {
         let brokers = (1..=self.cluster.brokers).map(|broker| format!("broker-{broker}"));
         let producers = self.producers.iter().flat_map(Producer::instances).map(|p| p.name);
         let consumers = self.consumers.iter().map(|consumer| consumer.name.clone());
+        let members = self
+            .group_consumers
+            .iter()
+            .flat_map(GroupConsumer::instances)
+            .map(|member| member.name);
         let transformers =
             self.transformers.iter().flat_map(Transformer::instances).map(|member| member.name);
         let controller = std::iter::once("controller".to_string());
         let operator = (!self.operator.is_empty()).then(|| "operator".to_string());
-        let clients = producers.chain(consumers).chain(transformers);
+        let clients = producers.chain(consumers).chain(members).chain(transformers);
         controller.chain(brokers).chain(clients).chain(operator).collect()
     }
 

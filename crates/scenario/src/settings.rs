@@ -163,5 +163,6 @@ settings! {
         "session.timeout.ms" session_timeout: Ms as "Millis",
         "heartbeat.interval.ms" heartbeat_interval: Ms as "Millis",
         "max.poll.interval.ms" max_poll_interval: Ms as "Millis",
+        "auto.commit.interval.ms" auto_commit_interval: Ms as "Millis",
     }
 }

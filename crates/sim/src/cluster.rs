@@ -9,10 +9,10 @@ pub use actor::ClusterActor;
 pub use eosim_broker::controller::{ControllerConfig, TopicSpec};
 pub use eosim_broker::{Broker, CLASSIC_GROUP_TRANSITIONS, TRANSACTION_STATE_RULES, Unfinished};
 pub use eosim_clients::{
-    AbortTransactionSpec, AdminSpec, AdminStep, ApiVersions, Client, ClientSpec, ConsumerSpec,
-    Exception, ExceptionClass, MarkedProducer, Mistake, ProducerSpec, ProducerWorkload,
-    RandomWorkload, ScriptStep, Span, TransformerApplication, TransformerSpec, TwoPhaseWorkload,
-    consumer, producer,
+    AbortTransactionSpec, AdminSpec, AdminStep, ApiVersions, Client, ClientSpec, CommitMode,
+    ConsumerSpec, Exception, ExceptionClass, GroupConsumerApplication, GroupConsumerSpec,
+    MarkedProducer, Mistake, ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span,
+    TransformerApplication, TransformerSpec, TwoPhaseWorkload, consumer, producer,
 };
 pub use plan::{ClusterPlan, ClusterShape};
 

@@ -282,6 +282,13 @@ pub struct ConsumerConfig {
     pub group: Option<GroupId>,
     /// `group.protocol`.
     pub group_protocol: GroupProtocol,
+    /// `group.instance.id`, which makes a static member.
+    pub group_instance: Option<u32>,
+    /// `enable.auto.commit`. Off, as whoever commits in transactions has it (K-CTP), though Kafka's
+    /// default is on.
+    pub enable_auto_commit: bool,
+    /// `auto.commit.interval.ms`.
+    pub auto_commit_interval: Duration,
     /// `session.timeout.ms`, of classic members.
     pub session_timeout: Duration,
     /// `heartbeat.interval.ms`, of classic members.
@@ -305,6 +312,9 @@ impl Default for ConsumerConfig {
             auto_offset_reset: AutoOffsetReset::Latest,
             group: None,
             group_protocol: GroupProtocol::Classic,
+            group_instance: None,
+            enable_auto_commit: false,
+            auto_commit_interval: Duration::from_millis(5_000),
             session_timeout: Duration::from_millis(45_000),
             heartbeat_interval: Duration::from_millis(3_000),
             max_poll_interval: Duration::from_millis(300_000),

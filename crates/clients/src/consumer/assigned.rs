@@ -27,6 +27,8 @@ pub(super) struct Assigned {
     pub(super) validation: Option<Instant>,
     /// Where to, while it is reset (`AWAIT_RESET`).
     pub(super) reset: Option<ListOffsetsTimestamp>,
+    /// It will be taken away: nothing of it is fetched or returned any more.
+    pub(super) pending_revocation: bool,
     /// The group has committed nothing in it.
     pub(super) has_no_committed: bool,
     /// The request for a position is on the wire.
@@ -48,6 +50,7 @@ impl Assigned {
             position: None,
             validation: None,
             reset: None,
+            pending_revocation: false,
             has_no_committed: false,
             resetting: false,
             fetching: false,
@@ -66,6 +69,11 @@ impl Assigned {
     /// The position, if it may be fetched from (`hasValidPosition`).
     pub(super) fn valid_position(&self) -> Option<FetchPosition> {
         self.position.filter(|_| self.validation.is_none())
+    }
+
+    /// May it be fetched, and what was fetched returned (`isFetchable`)?
+    pub(super) fn is_fetchable(&self) -> bool {
+        self.valid_position().is_some() && !self.pending_revocation
     }
 
     /// Its position is looked up anew (`requestOffsetReset`).

@@ -237,7 +237,7 @@ impl Consumer {
         match self.offsets.take_commit() {
             Commit::Ended(result) => Some(result.map(|()| Returned::Nothing)),
             Commit::OnTheWire(_) => None,
-            Commit::Due => self.send_offset_commit(offsets, cx, out).err().map(Err),
+            Commit::Due => self.commit_sync(offsets, cx, out).err().map(Err),
         }
     }
 

@@ -65,10 +65,10 @@ enum Step {
 }
 
 impl ClassicMember {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(instance: Option<u32>) -> Self {
         Self {
             state: MemberState::Unjoined,
-            generation: GroupMember::NONE,
+            generation: GroupMember { instance, ..GroupMember::NONE },
             rejoin_needed: true,
             needs_join_prepare: true,
             is_joining: false,
@@ -100,8 +100,9 @@ impl ClassicMember {
     /// `resetStateAndRejoin`.
     fn reset(&mut self, forget_member_id: bool) {
         self.state = MemberState::Unjoined;
-        let member = self.generation.member.filter(|_| !forget_member_id);
-        self.generation = GroupMember { member, ..GroupMember::NONE };
+        let GroupMember { member, instance, .. } = self.generation;
+        let member = member.filter(|_| !forget_member_id);
+        self.generation = GroupMember { member, instance, ..GroupMember::NONE };
         self.rejoin_needed = true;
         self.joined = None;
     }
@@ -181,6 +182,13 @@ impl Consumer {
         if owned.is_empty() {
             return self.poll_classic_membership(cx, out);
         }
+        self.mark_pending_revocation(&owned);
+        if !self.auto_committed_before_rebalance(cx, out) {
+            if let Some(member) = self.classic() {
+                member.needs_join_prepare = true;
+            }
+            return;
+        }
         let callback = if is_out { RebalanceCallback::Lost } else { RebalanceCallback::Revoked };
         self.call_back(callback(owned));
     }
@@ -202,7 +210,7 @@ impl Consumer {
             session_timeout,
             rebalance_timeout,
             member: member.generation.member,
-            instance: None,
+            instance: member.generation.instance,
             protocols: vec![Assignor::Range],
             subscription,
         };
@@ -225,7 +233,7 @@ impl Consumer {
                 member.generation = GroupMember {
                     generation_or_epoch: response.generation,
                     member: response.member,
-                    instance: None,
+                    instance: member.generation.instance,
                 };
                 member.heartbeat_at = cx.now() + interval;
                 member.session_deadline = cx.now() + session;
@@ -233,7 +241,7 @@ impl Consumer {
             }
             ErrorCode::MemberIdRequired => {
                 member.state = MemberState::Unjoined;
-                member.generation = GroupMember { member: response.member, ..GroupMember::NONE };
+                member.generation.member = response.member;
             }
             error => {
                 if error == ErrorCode::UnknownMemberId {
@@ -387,6 +395,9 @@ impl Consumer {
             }
             E::IllegalGeneration | E::UnknownMemberId | E::FencedInstanceId if is_current => {
                 member.reset(response.error != E::IllegalGeneration);
+                if response.error == E::FencedInstanceId {
+                    self.membership_failed(response.error);
+                }
             }
             E::IllegalGeneration | E::UnknownMemberId | E::FencedInstanceId => {}
             error if error.is_retriable() => member.heartbeat_at = retry_at,
@@ -394,11 +405,13 @@ impl Consumer {
         }
     }
 
-    /// `maybeLeaveGroup`: by its own will, or because it polls too late.
+    /// `maybeLeaveGroup`: by its own will, or because it polls too late. A static member says
+    /// nothing: its place is kept until its session is over.
     pub(super) fn leave_classic_group(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
         let coordinator = self.offsets.coordinator();
         let Some(member) = self.classic() else { return };
-        let may_be_known = member.state != MemberState::Unjoined;
+        let may_be_known =
+            member.state != MemberState::Unjoined && member.generation.instance.is_none();
         let id = member.generation.member.filter(|_| may_be_known);
         member.reset(true);
         if let (Some(node), Some(id), Some(group)) = (coordinator, id, self.config.group) {

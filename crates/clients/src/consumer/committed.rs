@@ -176,16 +176,17 @@ impl Consumer {
         Ok(None)
     }
 
+    /// The number of the request; `None` if it cannot be sent now.
     pub(super) fn send_offset_commit(
         &mut self,
         offsets: &[CommittableOffset],
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
-    ) -> Result<(), Exception> {
+    ) -> Result<Option<u32>, Exception> {
         if self.offsets.retry_at > cx.now() {
-            return Ok(());
+            return Ok(None);
         }
-        let Some(node) = self.group_coordinator(cx, out)? else { return Ok(()) };
+        let Some(node) = self.group_coordinator(cx, out)? else { return Ok(None) };
         let member = self.committer()?;
         let request = OffsetCommitRequest {
             version: self.group_version(ApiKey::OffsetCommit),
@@ -195,8 +196,7 @@ impl Consumer {
         };
         let number = self.offsets.next_number();
         self.client.send(node, request.into(), InFlight::OffsetCommit(number), cx.now(), out);
-        self.offsets.commit = Commit::OnTheWire(number);
-        Ok(())
+        Ok(Some(number))
     }
 
     /// P-SND-12: version 10 is for the new protocol.
@@ -305,6 +305,23 @@ impl Consumer {
         }
     }
 
+    /// Goes on with a `commitSync()`.
+    ///
+    /// # Errors
+    ///
+    /// What no answer is needed for.
+    pub(super) fn commit_sync(
+        &mut self,
+        offsets: &[CommittableOffset],
+        cx: &mut Cx<'_>,
+        out: &mut ClientOut,
+    ) -> Result<(), Exception> {
+        if let Some(number) = self.send_offset_commit(offsets, cx, out)? {
+            self.offsets.commit = Commit::OnTheWire(number);
+        }
+        Ok(())
+    }
+
     /// K-COM-5.
     pub(super) fn committed(&mut self, number: u32, answer: &Answer, cx: &mut Cx<'_>) {
         rule!(cx.env, "K-COM-5");
@@ -317,17 +334,27 @@ impl Consumer {
         if let Some(reaction) = &reaction {
             self.forget_coordinator_if(reaction);
         }
-        if self.offsets.commit != Commit::OnTheWire(number) {
-            return;
-        }
-        self.offsets.commit = match reaction {
+        let is_repeated = matches!(reaction, Some(Reaction::Retry | Reaction::Lookup));
+        let next = match reaction {
             None => Commit::Ended(Ok(())),
             Some(Reaction::Throw(exception)) => Commit::Ended(Err(exception)),
-            Some(_) => {
-                self.retry_offsets_later(cx);
-                Commit::Due
-            }
+            Some(Reaction::Retry | Reaction::Lookup) => Commit::Due,
         };
+        if self.auto_commit.on_the_wire.take_if(|auto| *auto == number).is_some() && is_repeated {
+            self.auto_commit.next = cx.now() + self.config.retry_backoff;
+        }
+        let Some(awaited) = self.awaited_commit(number) else { return };
+        *awaited = next;
+        if is_repeated {
+            self.retry_offsets_later(cx);
+        }
+    }
+
+    /// The commit that waits for the answer to the request of this number.
+    fn awaited_commit(&mut self, number: u32) -> Option<&mut Commit> {
+        let before_rebalance = self.auto_commit.before_rebalance.as_mut().map(|(commit, _)| commit);
+        let mut all = before_rebalance.into_iter().chain([&mut self.offsets.commit]);
+        all.find(|commit| **commit == Commit::OnTheWire(number))
     }
 
     /// Positions from committed offsets (K-COM-3); `false` while they are not known.

@@ -30,12 +30,16 @@ enum MemberState {
     Fenced,
     /// It has left because it polled too late.
     Stale,
+    /// It can only be closed.
+    Fatal,
 }
 
 /// A member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct ConsumerMember {
     id: u32,
+    /// A static member has one.
+    instance: Option<u32>,
     epoch: i32,
     state: MemberState,
     /// What the coordinator wants it to have.
@@ -50,9 +54,10 @@ pub(super) struct ConsumerMember {
 }
 
 impl ConsumerMember {
-    pub(super) const fn new(id: u32) -> Self {
+    pub(super) const fn new(id: u32, instance: Option<u32>) -> Self {
         Self {
             id,
+            instance,
             epoch: ConsumerGroupHeartbeatRequest::JOIN_EPOCH,
             state: MemberState::Joining,
             target: Vec::new(),
@@ -73,17 +78,18 @@ impl ConsumerMember {
     pub(super) fn rejoin_if_out(&mut self, now: Instant) {
         if self.is_out() {
             let (in_flight, interval) = (self.in_flight, self.interval);
-            *self = Self { in_flight, interval, retry_at: now, ..Self::new(self.id) };
+            *self =
+                Self { in_flight, interval, retry_at: now, ..Self::new(self.id, self.instance) };
         }
     }
 
     /// How it introduces itself in what it asks about offsets (`MemberInfo`); not before it has an
     /// epoch.
     pub(super) fn member_info(&self) -> GroupMember {
-        if self.epoch <= 0 || self.is_out() {
+        if self.epoch <= 0 || self.is_out() || self.state == MemberState::Fatal {
             return GroupMember::NONE;
         }
-        let (member, instance) = (Some(self.id), None);
+        let (member, instance) = (Some(self.id), self.instance);
         GroupMember { generation_or_epoch: self.epoch, member, instance }
     }
 
@@ -92,7 +98,7 @@ impl ConsumerMember {
         match self.state {
             MemberState::Joining | MemberState::Acknowledging => self.retry_at,
             MemberState::Reconciling | MemberState::Stable => self.heartbeat_at.max(self.retry_at),
-            MemberState::Fenced | MemberState::Stale => Instant::FAR,
+            MemberState::Fenced | MemberState::Stale | MemberState::Fatal => Instant::FAR,
         }
     }
 
@@ -144,14 +150,19 @@ impl Consumer {
         let target = member.target.clone();
         let (kept, revoked): (Vec<_>, Vec<_>) =
             owned.into_iter().partition(|partition| target.contains(partition));
-        if !revoked.is_empty() {
-            return self.call_back(RebalanceCallback::Revoked(revoked));
-        }
         let added: Vec<_> = target.iter().copied().filter(|tp| !kept.contains(tp)).collect();
+        self.mark_pending_revocation(&revoked);
+        if !revoked.is_empty() {
+            if self.auto_committed_before_rebalance(cx, out) {
+                self.call_back(RebalanceCallback::Revoked(revoked));
+            }
+            return;
+        }
         if !added.is_empty() {
             self.assign_from_subscribed(&target);
             return self.call_back(RebalanceCallback::Assigned(added));
         }
+        let Some(member) = self.consumer_member() else { return };
         member.state = MemberState::Acknowledging;
         self.keep_consumer_membership(cx, out);
     }
@@ -190,7 +201,7 @@ impl Consumer {
             group,
             member: member.id,
             member_epoch: member.epoch,
-            instance: None,
+            instance: member.instance,
             rebalance_timeout: says_all.then_some(rebalance_timeout),
             subscribed_topics: says_all.then_some(topics),
             server_assignor: None,
@@ -214,8 +225,7 @@ impl Consumer {
     ) {
         let owned = self.sorted_assignment();
         let Some(member) = self.consumer_member() else { return };
-        let leaves = sent_epoch == ConsumerGroupHeartbeatRequest::LEAVE_EPOCH;
-        if leaves {
+        if sent_epoch < 0 {
             return;
         }
         member.in_flight = false;
@@ -231,9 +241,10 @@ impl Consumer {
         member.interval = response.heartbeat_interval;
         member.heartbeat_at = cx.now() + member.interval;
         member.accept(response, &owned);
-        let (member, generation_or_epoch) = (Some(member.id), member.epoch);
+        let (generation_or_epoch, instance) = (member.epoch, member.instance);
+        let member = Some(member.id);
         if let Some(membership) = self.membership.as_mut() {
-            membership.group_metadata = GroupMember { generation_or_epoch, member, instance: None };
+            membership.group_metadata = GroupMember { generation_or_epoch, member, instance };
         }
     }
 
@@ -254,24 +265,31 @@ impl Consumer {
                 member.epoch = ConsumerGroupHeartbeatRequest::JOIN_EPOCH;
             }
             Some(error) if error.is_retriable() => {}
-            Some(error) => self.membership_failed(error),
+            Some(error) => {
+                member.state = MemberState::Fatal;
+                self.membership_failed(error);
+            }
         }
     }
 
-    /// A heartbeat with epoch -1, by its own will or because it polls too late.
+    /// A heartbeat with epoch -1, or -2 of a static member, whose place is kept; by its own will or
+    /// because it polls too late.
     pub(super) fn leave_consumer_group(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
         let (coordinator, group) = (self.offsets.coordinator(), self.config.group);
         let Some(member) = self.consumer_member() else { return };
-        let was_in = member.epoch > 0 && !member.is_out();
+        let was_in = member.epoch > 0 && !member.is_out() && member.state != MemberState::Fatal;
         member.state = MemberState::Stale;
-        let member = member.id;
+        let (member, instance) = (member.id, member.instance);
         let (Some(node), Some(group), true) = (coordinator, group, was_in) else { return };
-        let member_epoch = ConsumerGroupHeartbeatRequest::LEAVE_EPOCH;
+        let member_epoch = match instance {
+            None => ConsumerGroupHeartbeatRequest::LEAVE_EPOCH,
+            Some(_) => ConsumerGroupHeartbeatRequest::LEAVE_STATIC_EPOCH,
+        };
         let request = ConsumerGroupHeartbeatRequest {
             group,
             member,
             member_epoch,
-            instance: None,
+            instance,
             rebalance_timeout: None,
             subscribed_topics: None,
             server_assignor: None,

@@ -81,15 +81,17 @@ impl Consumer {
     pub fn subscribe(&mut self, topics: &[Topic], member: u32, now: Instant) {
         let mut topics = topics.to_vec();
         topics.sort_unstable();
+        let instance = self.config.group_instance;
+        self.auto_commit.next = now + self.config.auto_commit_interval;
         self.membership = Some(Membership {
             topics,
             member: match self.config.group_protocol {
-                GroupProtocol::Classic => Member::Classic(ClassicMember::new()),
-                GroupProtocol::Consumer => Member::Consumer(ConsumerMember::new(member)),
+                GroupProtocol::Classic => Member::Classic(ClassicMember::new(instance)),
+                GroupProtocol::Consumer => Member::Consumer(ConsumerMember::new(member, instance)),
             },
             callback: None,
             last_poll: now,
-            group_metadata: GroupMember::NONE,
+            group_metadata: GroupMember { instance, ..GroupMember::NONE },
             error: None,
         });
     }
@@ -147,8 +149,10 @@ impl Consumer {
         }
     }
 
-    /// `close()` of a member: it leaves its group and does not wait for the answer.
+    /// `close()` of a member: it leaves its group and does not wait for the answer. A static member
+    /// only goes away.
     pub fn close(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        self.auto_commit_at_close(cx, out);
         match self.membership.as_ref().map(|membership| &membership.member) {
             Some(Member::Classic(_)) => self.leave_classic_group(cx, out),
             Some(Member::Consumer(_)) => self.leave_consumer_group(cx, out),
@@ -186,6 +190,9 @@ impl Consumer {
             Member::Classic(_) => self.poll_classic_membership(cx, out),
             Member::Consumer(_) => self.poll_consumer_membership(cx, out),
         }
+        if self.callback().is_none() {
+            self.maybe_auto_commit(cx, out);
+        }
         Ok(())
     }
 
@@ -194,6 +201,7 @@ impl Consumer {
     pub(super) fn assign_from_subscribed(&mut self, partitions: &[TopicPartition]) {
         self.assign(partitions);
         self.offsets.assignment_changed();
+        self.auto_commit.before_rebalance = None;
     }
 
     /// The coordinator, or `None` after arranging for a look-up; what that led to is thrown by the
@@ -208,6 +216,13 @@ impl Consumer {
             membership.error = Some(error.clone());
         }
         found.ok().flatten()
+    }
+
+    /// `markPendingRevocation`.
+    pub(super) fn mark_pending_revocation(&mut self, partitions: &[TopicPartition]) {
+        for assigned in &mut self.assigned {
+            assigned.pending_revocation |= partitions.contains(&assigned.partition);
+        }
     }
 
     pub(super) fn call_back(&mut self, callback: RebalanceCallback) {

@@ -1,6 +1,6 @@
 //! What the checker must know of a run besides its history.
 
-use eosim_checker::{CheckerSetup, Transform};
+use eosim_checker::{CheckerSetup, GroupReader, Transform};
 use eosim_scenario::Plan;
 use eosim_scenario::plan::Expectation;
 use eosim_sim::cluster::{AdminStep, ClientSpec, ClusterPlan, TopicSpec};
@@ -36,6 +36,7 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
         compacted: topics(|spec| spec.config.cleanup_compact),
         shared_transactional_ids: shared_ids(&producers),
         transforms: transforms(cluster),
+        group_readers: group_readers(cluster),
         late_requests: plan.faults.late_request.is_some() || !plan.aimed.is_empty(),
         shortest_transaction_timeout: millis(timeouts().min()),
         longest_transaction_timeout: millis(timeouts().max()),
@@ -109,7 +110,9 @@ fn producers(cluster: &ClusterPlan) -> impl Iterator<Item = Producer<'_>> {
         let (config, transactional_id) = match spec {
             ClientSpec::Producer(spec) => (&spec.config, spec.transactional_id),
             ClientSpec::Transformer(spec) => (&spec.producer, Some(spec.transactional_id)),
-            ClientSpec::Consumer(_) | ClientSpec::Admin(_) => return None,
+            ClientSpec::Consumer(_) | ClientSpec::GroupConsumer(_) | ClientSpec::Admin(_) => {
+                return None;
+            }
         };
         Some(Producer { actor: cluster.client_id(index), config, transactional_id })
     })
@@ -130,6 +133,17 @@ fn transforms(cluster: &ClusterPlan) -> Vec<Transform> {
     transforms.sort_unstable();
     transforms.dedup();
     transforms
+}
+
+/// Who reads as a member of which group.
+fn group_readers(cluster: &ClusterPlan) -> Vec<GroupReader> {
+    let clients = cluster.clients.iter().enumerate();
+    let readers = clients.filter_map(|(index, spec)| {
+        let ClientSpec::GroupConsumer(spec) = spec else { return None };
+        let (actor, topic) = (cluster.client_id(index), spec.topic);
+        Some(GroupReader { group: spec.config.group?, actor, topic })
+    });
+    readers.collect()
 }
 
 /// Transactional ids of more than one application.

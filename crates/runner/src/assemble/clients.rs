@@ -3,9 +3,9 @@
 use eosim_scenario::plan::{self, OperatorStep, Step, Workload, split_partition};
 use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::cluster::{
-    AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, ConsumerSpec, MarkedProducer, Mistake,
-    ProducerSpec, ProducerWorkload, RandomWorkload, ScriptStep, Span, TransformerSpec,
-    TwoPhaseWorkload,
+    AbortTransactionSpec, AdminSpec, AdminStep, ClientSpec, CommitMode, ConsumerSpec,
+    GroupConsumerSpec, MarkedProducer, Mistake, ProducerSpec, ProducerWorkload, RandomWorkload,
+    ScriptStep, Span, TransformerSpec, TwoPhaseWorkload,
 };
 use eosim_types::config::ConsumerConfig;
 use eosim_types::{
@@ -14,7 +14,7 @@ use eosim_types::{
 
 use super::topology::broker_id;
 
-/// The clients of `plan`: producers, consumers, transformers, the operator.
+/// The clients of `plan`: producers, consumers, those in groups, transformers, the operator.
 pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
     let mut specs = Vec::new();
     for producer in &plan.producers {
@@ -29,6 +29,10 @@ pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
         }
     }
     specs.extend(plan.consumers.iter().map(|c| ClientSpec::Consumer(consumer(c, names))));
+    for member in plan.group_consumers.iter().flat_map(plan::GroupConsumer::instances) {
+        let number = u32::try_from(specs.len()).expect("few clients");
+        specs.push(ClientSpec::GroupConsumer(group_consumer(&member, number, names)));
+    }
     for transformer in &plan.transformers {
         let members = transformer.instances();
         specs.extend(members.map(|m| ClientSpec::Transformer(self::transformer(&m, names))));
@@ -97,6 +101,32 @@ fn consumer(consumer: &plan::Consumer, names: &mut Names) -> ConsumerSpec {
         start_at: at_ms(consumer.start_ms),
         poll_interval: Duration::from_millis(consumer.poll_interval_ms),
         end_offsets_at: consumer.end_offsets_at_ms.iter().copied().map(at_ms).collect(),
+    }
+}
+
+/// `number` is unlike that of every other client.
+fn group_consumer(
+    member: &plan::GroupConsumerInstance<'_>,
+    number: u32,
+    names: &mut Names,
+) -> GroupConsumerSpec {
+    let spec = member.spec;
+    GroupConsumerSpec {
+        config: ConsumerConfig {
+            group: Some(names.add_group(&spec.group)),
+            group_instance: spec.is_static.then_some(number),
+            ..spec.config()
+        },
+        topic: names.add_topic(&spec.topic),
+        start_at: at_ms(member.start_ms),
+        commit: match spec.commit {
+            plan::CommitMode::Auto => CommitMode::Auto,
+            plan::CommitMode::Sync => CommitMode::Sync,
+            plan::CommitMode::Async => CommitMode::Async,
+        },
+        record_pause: span_ms(spec.pause_between_records_ms),
+        leave_per_mille: per_mille(spec.leave),
+        restart_pause: Duration::from_millis(spec.restart_pause_ms),
     }
 }
 

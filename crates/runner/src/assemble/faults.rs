@@ -17,6 +17,7 @@ pub(super) struct Actors {
     brokers: usize,
     producers: usize,
     consumers: usize,
+    group_consumers: usize,
     transformers: usize,
 }
 
@@ -26,7 +27,10 @@ impl Actors {
         let producers = plan.producers.iter().flat_map(plan::Producer::instances).count();
         let consumers = plan.consumers.len();
         let transformers = plan.transformers.iter().flat_map(plan::Transformer::instances).count();
-        Self { names: plan.actors(), brokers, producers, consumers, transformers }
+        let group_consumers =
+            plan.group_consumers.iter().flat_map(plan::GroupConsumer::instances).count();
+        let names = plan.actors();
+        Self { names, brokers, producers, consumers, group_consumers, transformers }
     }
 
     fn range(&self, from: usize, to: usize) -> Vec<ActorId> {
@@ -41,8 +45,13 @@ impl Actors {
         self.range(1 + self.brokers, 1 + self.brokers + self.producers)
     }
 
-    fn transformers(&self) -> Vec<ActorId> {
+    fn group_consumers(&self) -> Vec<ActorId> {
         let first = 1 + self.brokers + self.producers + self.consumers;
+        self.range(first, first + self.group_consumers)
+    }
+
+    fn transformers(&self) -> Vec<ActorId> {
+        let first = 1 + self.brokers + self.producers + self.consumers + self.group_consumers;
         self.range(first, first + self.transformers)
     }
 
@@ -92,7 +101,7 @@ fn may_become_zombie(client: &ClientSpec) -> bool {
     match client {
         ClientSpec::Producer(spec) => spec.transactional_id.is_some(),
         ClientSpec::Transformer(_) => true,
-        ClientSpec::Consumer(_) | ClientSpec::Admin(_) => false,
+        ClientSpec::Consumer(_) | ClientSpec::GroupConsumer(_) | ClientSpec::Admin(_) => false,
     }
 }
 
@@ -187,7 +196,10 @@ fn crash_targets(plan: &Plan, actors: &Actors, target: CrashTarget) -> Vec<Actor
         CrashTarget::Broker => return all,
         CrashTarget::Producer => return actors.producers(),
         CrashTarget::Transformer => return actors.transformers(),
-        CrashTarget::Any => return [all, actors.transformers()].concat(),
+        CrashTarget::GroupConsumer => return actors.group_consumers(),
+        CrashTarget::Any => {
+            return [all, actors.transformers(), actors.group_consumers()].concat();
+        }
         CrashTarget::Leader => {
             let topics = cluster.topics.values();
             topics.flat_map(|t| t.assignment(cluster.brokers)).map(|r| first(&r)).collect()

@@ -5,7 +5,8 @@
 
 use eosim_checker::Stuck;
 use eosim_sim::cluster::{
-    Broker, Client, ClientSpec, ClusterActor, TransformerApplication, TransformerSpec, Unfinished,
+    Broker, Client, ClientSpec, ClusterActor, GroupConsumerApplication, GroupConsumerSpec,
+    TransformerApplication, TransformerSpec, Unfinished,
 };
 use eosim_types::message::IsolationLevel;
 use eosim_types::{Instant, Names, TopicPartition};
@@ -30,6 +31,7 @@ impl Scene<'_> {
             && self.brokers().all(|broker| broker.unfinished().is_empty())
             && self.leaderless().next().is_none()
             && self.behind().next().is_none()
+            && self.unread().next().is_none()
             && self.untransformed().next().is_none()
     }
 
@@ -63,7 +65,16 @@ impl Scene<'_> {
             let members = members.collect::<Vec<_>>().join("; ");
             stuck(what, format!("a member of the group to transform them ({members})"))
         });
-        clients.chain(leaderless).chain(unfinished).chain(behind).chain(untransformed).collect()
+        let unread = self.unread().map(|(tp, bound)| {
+            let members = self.group_consumers().filter_map(|(at, _, application)| {
+                Some(format!("{}: {}", name(at), application.waits_for()?))
+            });
+            let what = format!("records of {} below {bound}", self.names.partition(tp));
+            let members = members.collect::<Vec<_>>().join("; ");
+            stuck(what, format!("a member of the group to read them ({members})"))
+        });
+        let readers = behind.chain(unread).chain(untransformed);
+        clients.chain(leaderless).chain(unfinished).chain(readers).collect()
     }
 
     pub(super) fn brokers(&self) -> impl Iterator<Item = &Broker> {
@@ -126,6 +137,38 @@ impl Scene<'_> {
                 let members =
                     || self.transformers().filter(move |(_, spec, _)| spec.consumer.group == group);
                 let done = members().any(|(_, _, member)| member.has_transformed(tp, bound));
+                (!done).then_some((tp, bound))
+            })
+        })
+    }
+
+    fn group_consumers(
+        &self,
+    ) -> impl Iterator<Item = (usize, &GroupConsumerSpec, &GroupConsumerApplication)> {
+        let first = self.actors.len() - self.clients.len();
+        self.clients.iter().enumerate().filter_map(move |(at, spec)| {
+            let ClientSpec::GroupConsumer(spec) = spec else { return None };
+            let Client::GroupConsumer(application) = self.actors[first + at].as_client()? else {
+                return None;
+            };
+            Some((first + at, spec, application))
+        })
+    }
+
+    /// Partitions that no member of a group has read up to the end: (partition, end).
+    fn unread(&self) -> impl Iterator<Item = (TopicPartition, i64)> + '_ {
+        let controller = self.actors.iter().find_map(ClusterActor::as_controller);
+        let mut groups: Vec<_> = self.group_consumers().map(|(_, spec, _)| spec).collect();
+        groups.dedup_by_key(|spec| (spec.config.group, spec.topic));
+        groups.into_iter().flat_map(move |of| {
+            let partitions = controller.into_iter().flat_map(|c| c.image().partitions.keys());
+            let partitions = partitions.copied().filter(|tp| tp.topic == of.topic);
+            partitions.filter_map(move |tp| {
+                let bound = self.bound(tp, of.config.isolation_level)?;
+                let mut members = self
+                    .group_consumers()
+                    .filter(move |(_, spec, _)| spec.config.group == of.config.group);
+                let done = members.any(|(_, _, member)| member.has_read(tp, bound));
                 (!done).then_some((tp, bound))
             })
         })

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use eosim_types::Capability;
-use eosim_types::config::{BrokerConfig, GroupProtocol};
+use eosim_types::config::{BrokerConfig, ConsumerConfig, GroupProtocol};
 
 use super::{Checked, Cross, quoted};
 use crate::error::InputError;
-use crate::plan::{Consumer, Producer, Step, Transformer, Workload};
+use crate::plan::{Consumer, GroupConsumer, Producer, Step, Transformer, Workload};
 
 /// The most clients that a scenario may have.
 const CLIENTS_MAX: usize = 200;
@@ -20,6 +20,9 @@ impl Cross<'_> {
         }
         for (index, consumer) in self.plan.consumers.iter().enumerate() {
             self.consumer(&format!("consumers[{index}]"), consumer)?;
+        }
+        for (index, member) in self.plan.group_consumers.iter().enumerate() {
+            self.group_consumer(&format!("group_consumers[{index}]"), member)?;
         }
         for (index, transformer) in self.plan.transformers.iter().enumerate() {
             self.transformer(&format!("transformers[{index}]"), transformer)?;
@@ -38,12 +41,17 @@ impl Cross<'_> {
         });
         let consumers = self.plan.consumers.iter().enumerate();
         let consumers = consumers.map(|(i, c)| (format!("consumers[{i}].name"), c.name.clone()));
+        let members = self.plan.group_consumers.iter().enumerate();
+        let members = members.flat_map(|(index, member)| {
+            let named = member.instances();
+            named.map(move |member| (format!("group_consumers[{index}].name"), member.name))
+        });
         let transformers = self.plan.transformers.iter().enumerate();
         let transformers = transformers.flat_map(|(index, transformer)| {
             let named = transformer.instances();
             named.map(move |member| (format!("transformers[{index}].name"), member.name))
         });
-        for (path, name) in producers.chain(consumers).chain(transformers) {
+        for (path, name) in producers.chain(consumers).chain(members).chain(transformers) {
             if names.contains(&name) {
                 return self.refuse(path, quoted(&name), "a name that nothing else has");
             }
@@ -157,13 +165,24 @@ impl Cross<'_> {
             let found = format!("a topic of {} partitions", partitions[1]);
             return self.refuse(format!("{path}.output"), found, expected);
         }
+        let path = format!("{path}.consumer_settings.\"session.timeout.ms\"");
+        self.session_timeout(path, &transformer.consumer_config())
+    }
+
+    fn group_consumer(&self, path: &str, member: &GroupConsumer) -> Checked {
+        self.partition_count(format!("{path}.topic"), &member.topic)?;
+        let path = format!("{path}.settings.\"session.timeout.ms\"");
+        self.session_timeout(path, &member.config())
+    }
+
+    /// Of a classic member, as the brokers allow it.
+    fn session_timeout(&self, path: String, config: &ConsumerConfig) -> Checked {
         let allowed = self.plan.cluster.settings.over(BrokerConfig::default());
-        let session = transformer.consumer_config().session_timeout;
+        let session = config.session_timeout;
         let limits = allowed.group_min_session_timeout..=allowed.group_max_session_timeout;
-        if transformer.group_protocol == GroupProtocol::Consumer || limits.contains(&session) {
+        if config.group_protocol == GroupProtocol::Consumer || limits.contains(&session) {
             return Ok(());
         }
-        let path = format!("{path}.consumer_settings.\"session.timeout.ms\"");
         let (least, most) = (limits.start().as_millis(), limits.end().as_millis());
         let expected = format!(
             "{least} to {most}, the brokers' \"group.min.session.timeout.ms\" to \"group.max.session.timeout.ms\""

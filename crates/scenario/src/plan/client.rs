@@ -254,7 +254,7 @@ impl Consumer {
 }
 
 /// Schema of an isolation level.
-struct IsolationLevelName;
+pub(super) struct IsolationLevelName;
 
 impl JsonSchema for IsolationLevelName {
     fn schema_name() -> Cow<'static, str> {

@@ -148,7 +148,9 @@ pub enum CrashTarget {
     Coordinator,
     /// Any transformer: its next life goes on from committed offsets.
     Transformer,
-    /// Any broker or transformer.
+    /// Any consumer in a group, likewise.
+    GroupConsumer,
+    /// Any broker, transformer or consumer in a group.
     Any,
 }
 

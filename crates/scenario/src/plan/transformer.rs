@@ -155,12 +155,12 @@ const fn a_second() -> u64 {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_classic(protocol: &GroupProtocol) -> bool {
+pub(super) fn is_classic(protocol: &GroupProtocol) -> bool {
     *protocol == GroupProtocol::Classic
 }
 
 /// Schema of a group protocol.
-struct GroupProtocolName;
+pub(super) struct GroupProtocolName;
 
 impl JsonSchema for GroupProtocolName {
     fn schema_name() -> Cow<'static, str> {
