@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use IsolationLevel::{ReadCommitted, ReadUncommitted};
 use eosim_actor::{Effect, Out};
+use eosim_clients::consumer::{ConsumerCall, Returned};
+use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
 use eosim_types::message::{
     FetchPartitionResponse, FetchResponse, IsolationLevel, Message, MetadataResponse, Request,
     Response,
@@ -14,7 +16,7 @@ use eosim_types::observation::Observed;
 use eosim_types::record::{Payload, RecordBatch};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{Duration, ErrorCode};
-use harness::reader::{Reader, abort, answer, batch, commit, empty, records};
+use harness::reader::{Reader, abort, answer, batch, commit, empty, listed, records};
 use harness::{image, t};
 
 /// Reads `batches` from offset 0: the offsets delivered and the position after.
@@ -45,6 +47,11 @@ fn interleaved() -> Vec<RecordBatch> {
         abort(1, 9),
         commit(2, 10),
     ]
+}
+
+/// Two aborted transactions, far apart.
+fn one_after_the_other() -> Vec<RecordBatch> {
+    vec![records(1, 0, 1), abort(1, 2), records(2, 20, 21), abort(2, 22)]
 }
 
 /// What compaction left of three producers (W-68).
@@ -97,6 +104,8 @@ fn what_a_read_delivers_k_filt_2_to_8_k_iso_4() {
             4,
         ),
         ("W-74", ReadCommitted, vec![records(1, 0, 9), abort(1, 10)], vec![(1, 0)], vec![], 11),
+        ("K-ISO-3", ReadCommitted, one_after_the_other(), vec![(2, 20), (1, 0)], vec![], 23),
+        ("K-ISO-3 sorted", ReadCommitted, one_after_the_other(), vec![(1, 0), (2, 20)], vec![], 23),
         (
             "K-FILT-4",
             ReadCommitted,
@@ -175,6 +184,80 @@ fn w_73_lag_is_the_bound_less_the_position_k_off_3() {
     reader.fetched(answer(vec![records(1, 0, 2)], &[]));
     reader.poll();
     assert_eq!(reader.consumer.current_lag(t(0)), Some(147));
+}
+
+#[test]
+fn what_an_answer_does_not_tell_is_kept_k_pos_4() {
+    let mut reader = Reader::new(ReadCommitted, 500);
+    reader.start_at(0);
+    reader.fetched(answer(vec![], &[]));
+    reader.fetched(FetchPartitionResponse { last_stable_offset: -1, ..answer(vec![], &[]) });
+    assert_eq!(reader.consumer.current_lag(t(0)), Some(150));
+}
+
+#[test]
+fn beginning_offsets_take_the_place_of_the_bound_k_off_2() {
+    let mut reader = Reader::new(ReadCommitted, 500);
+    reader.start_at(0);
+    reader.fetched(answer(vec![], &[]));
+    assert_eq!(reader.consumer.current_lag(t(0)), Some(150));
+    let partition = t(0);
+    reader.consumer.call(ConsumerCall::BeginningOffsets { partition }, reader.now);
+    assert_eq!(reader.turn(), None);
+    let (_, correlation, _) = reader.wire.pop().expect("a question");
+    reader.consumer.arrived(correlation, Some(listed(&[(0, 3)]).into()));
+    assert_eq!(reader.turn(), Some(Ok(Returned::Offset(3))));
+    assert_eq!(reader.consumer.current_lag(t(0)), Some(3));
+}
+
+#[test]
+fn an_unknown_lag_is_asked_for_once_k_off_3() {
+    let mut reader = Reader::new(ReadCommitted, 500);
+    reader.start_at(0);
+    reader.wire.clear();
+    for _ in 0..2 {
+        assert_eq!(reader.lag(), Ok(None));
+    }
+    assert_eq!(reader.wire.len(), 1, "{:?}", reader.wire);
+    reader.answer(listed(&[(0, 7)]));
+    assert_eq!(reader.lag(), Ok(Some(7)));
+    assert!(!reader.wire.iter().any(|(_, _, r)| matches!(r, Request::ListOffsets(_))));
+}
+
+#[test]
+fn a_late_answer_does_not_move_a_partition_that_was_sought_k_pos_7() {
+    let mut reader = Reader::new(ReadCommitted, 500);
+    reader.consumer.seek(t(0), 9).expect("assigned");
+    reader.exchange(Some(listed(&[(0, 0)]).into()));
+    assert_eq!(reader.consumer.position(t(0)), Some(9));
+}
+
+#[test]
+fn an_error_that_nobody_expects_is_thrown_before_any_record_k_pos_5() {
+    for (error, thrown) in [
+        (ErrorCode::TopicAuthorizationFailed, None),
+        (ErrorCode::InvalidTxnState, Some("IllegalStateException")),
+    ] {
+        let config = ConsumerConfig {
+            auto_offset_reset: AutoOffsetReset::Earliest,
+            ..ConsumerConfig::default()
+        };
+        let mut reader = Reader::of(&config, 2);
+        reader.exchange(None);
+        reader.answer(listed(&[(0, 0), (1, 0)]));
+        let failed = FetchPartitionResponse { partition: t(1), error, ..answer(vec![], &[]) };
+        let partitions = vec![answer(vec![records(1, 0, 1)], &[]), failed];
+        reader.answer(FetchResponse { partitions });
+        let returned = reader.call_poll().map_err(|thrown| thrown.class.name());
+        match thrown {
+            Some(thrown) => assert_eq!(returned, Err(thrown.into())),
+            None => {
+                assert!(matches!(returned, Ok(Returned::Polled(polled)) if polled.len() == 1));
+                let thrown = reader.call_poll().map_err(|thrown| thrown.class.name());
+                assert_eq!(thrown, Err("TopicAuthorizationException".into()));
+            }
+        }
+    }
 }
 
 #[test]

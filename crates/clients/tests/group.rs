@@ -402,6 +402,7 @@ fn a_kip_848_member_asks_for_committed_offsets_as_itself_k_com_4() {
     let asked: Vec<_> =
         member.fetches.iter().map(|f| (f.member.generation_or_epoch, f.member.member)).collect();
     assert_eq!(asked, [(3, Some(70)), (3, Some(70))], "a stale epoch is asked again");
+    assert_eq!(member.thrown(), None);
     assert_eq!(member.consumer.position(t(0)), Some(5));
 
     let mut member = Member::new(GroupProtocol::Consumer);

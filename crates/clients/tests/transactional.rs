@@ -136,6 +136,10 @@ fn w_26_the_first_add_partitions_meets_concurrent_transactions_for_20_ms_p_req_4
     h.sleep(19);
     assert!(h.on_wire().is_empty());
     h.sleep(1);
+    h.answer_add_partitions(&[E::CoordinatorLoadInProgress]);
+    h.sleep(99);
+    assert!(h.on_wire().is_empty(), "another error has the usual backoff");
+    h.sleep(1);
     h.answer_add_partitions(&[E::None]);
     h.send(1);
     let add = h.wire.len() - 1;
@@ -159,6 +163,18 @@ fn w_28_a_lost_init_producer_id_is_looked_up_and_sent_again_p_req_1() {
     assert_eq!(h.returned[&init], Ok(()));
     let lookups = h.log.iter().filter(|line| *line == "FindCoordinator").count();
     assert_eq!(lookups, 2);
+}
+
+#[test]
+fn a_broken_connection_alone_makes_the_producer_look_up_the_coordinator_p_req_1() {
+    let config = ProducerConfig { reconnect_backoff: Duration::ZERO, ..config() };
+    let mut h = Harness::new(&config, Some(1));
+    h.call(Call::InitTransactions);
+    h.sleep(100);
+    h.disconnect(2);
+    h.sleep(200);
+    let lookups = h.log.iter().filter(|line| *line == "FindCoordinator").count();
+    assert_eq!(lookups, 2, "{:?}", h.log);
 }
 
 #[test]

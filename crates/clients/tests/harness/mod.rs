@@ -17,16 +17,16 @@ use eosim_clients::producer::{
 };
 use eosim_types::config::ProducerConfig;
 use eosim_types::message::{
-    AddPartitionsToTxnResponse, ApiVersionsResponse, EndTxnResponse, FindCoordinatorResponse,
-    InitProducerIdResponse, Message, MetadataResponse, ProducePartitionResponse, ProduceResponse,
-    Request, Response,
+    AddPartitionsToTxnResponse, ApiVersionsResponse, CommittableOffset, EndTxnResponse,
+    FindCoordinatorResponse, GroupMember, InitProducerIdResponse, Message, MetadataResponse,
+    ProducePartitionResponse, ProduceResponse, Request, Response,
 };
 use eosim_types::metadata::{BrokerMetadata, MetadataImage, PartitionMetadata};
 use eosim_types::observation::Observed;
 use eosim_types::record::{Record, RecordBatch};
 use eosim_types::version::{KafkaVersion, TransactionVersion};
 use eosim_types::{
-    ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode, Instant, LeaderEpoch, Marks,
+    ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode, GroupId, Instant, LeaderEpoch, Marks,
     ProducerEpoch, ProducerId, Topic, TopicPartition, TransactionalId, Value,
 };
 
@@ -291,6 +291,21 @@ impl Harness {
         }
         self.now = until;
         self.run();
+    }
+
+    /// `sendOffsetsToTransaction()` of an offset of partition 0; the sender does not run.
+    pub(crate) fn send_offsets_only(&mut self) -> CallId {
+        let (partition, offset, leader_epoch) = (t(0), 1, LeaderEpoch::NONE);
+        self.call_only(Call::SendOffsetsToTransaction {
+            group: GroupId(1),
+            member: GroupMember::NONE,
+            offsets: vec![CommittableOffset { partition, offset, leader_epoch }],
+        })
+    }
+
+    /// Takes TxnOffsetCommit off the wire.
+    pub(crate) fn take_txn_offset_commit(&mut self) -> Sent {
+        self.take(0, |request| matches!(request, Request::TxnOffsetCommit(_)))
     }
 
     fn take(&mut self, index: usize, wanted: impl Fn(&Request) -> bool) -> Sent {

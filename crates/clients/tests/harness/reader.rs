@@ -156,9 +156,21 @@ impl Reader {
     pub(crate) fn call_poll(&mut self) -> Result<Returned, Exception> {
         let timeout = Duration::ZERO;
         self.consumer.call(ConsumerCall::Poll { timeout }, self.now);
+        self.turn().expect("its time is over")
+    }
+
+    /// One turn; what the call returned or threw.
+    pub(crate) fn turn(&mut self) -> Option<Result<Returned, Exception>> {
         let mut returned = None;
         self.go_on(|consumer, cx, out| returned = returned.take().or(consumer.turn(cx, out)));
-        returned.expect("its time is over")
+        returned
+    }
+
+    /// `currentLag()` of partition 0.
+    pub(crate) fn lag(&mut self) -> Result<Option<i64>, Exception> {
+        let mut lag = Ok(None);
+        self.go_on(|consumer, cx, out| lag = consumer.lag(t(0), cx, out));
+        lag
     }
 
     fn go_on(
