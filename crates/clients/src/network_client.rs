@@ -336,7 +336,9 @@ impl<R> NetworkClient<R> {
         self.close_timed_out(now, done, out);
     }
 
-    fn take_arrivals(&mut self, now: Instant, done: &mut Vec<Completed<R>>) {
+    /// The same for what arrived alone: what times out at this very instant is found by the next
+    /// poll (P-MOD-5).
+    pub(crate) fn take_arrivals(&mut self, now: Instant, done: &mut Vec<Completed<R>>) {
         let mut seen = 0u64;
         for arrival in core::mem::take(&mut self.arrivals) {
             let node = match &arrival {

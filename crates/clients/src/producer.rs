@@ -2,10 +2,13 @@
 //!
 //! One producer is an application thread and a sender thread (P-MOD-1). Calls are atomic except
 //! for their waits, which are ended by a timer (P-MOD-1); a crash keeps nothing of it, and after a
-//! stall the step that was interrupted meets the new time (P-MOD-2). Of the races of
-//! P-MOD-5 those on the wire are drawn, by latencies, and so is whether the application acts
-//! between the failure of a transaction's record and the change of state (P-API-10); of the others
-//! one order is fixed.
+//! stall the step that was interrupted meets the new time (P-MOD-2). The races of P-MOD-5 are
+//! drawn: on the wire by latencies, and here, whether the application or the sender goes on first
+//! after a call (so that records sent back to back share a batch or do not, and AddPartitionsToTxn
+//! or AddOffsetsToTxn is first); whether the application acts between the failure of a
+//! transaction's record or offsets and the change of state (P-API-10); and whether a request times
+//! out or its batch expires, if both are due at once. What commits and aborts return is not told
+//! before the state has changed.
 //! Invariants: every call returns once; every record whose `send()` did not throw
 //! has its future completed once.
 
@@ -24,14 +27,14 @@ mod txn_partition_map;
 
 use alloc::vec::Vec;
 
-use eosim_actor::{Correlation, Cx};
+use eosim_actor::{Correlation, Cx, Site, Stream};
 use eosim_types::config::ProducerConfig;
 use eosim_types::message::{ApiKey, ApiVersionsResponse, CommittableOffset, GroupMember, Response};
 use eosim_types::record::{Record, RecordBatch};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
     BrokerId, Duration, ErrorCode, GroupId, Instant, ProducerEpoch, ProducerId, Sequence,
-    TopicPartition, TransactionalId,
+    TopicPartition, TransactionalId, rule,
 };
 
 use crate::api_versions::ApiVersions;
@@ -43,6 +46,9 @@ pub use producer_config::{Written, validated};
 use sender::Sender;
 pub use state::{State, TRANSITIONS};
 use transaction_manager::{OffsetsToCommit, ResultId, TransactionManager};
+
+/// Which thread goes on first after a call that wakes the sender.
+const SENDER_FIRST: Site = Site::new("producer.sender_first", Stream::Actor);
 
 /// The name of a call, and of the future of a `send()`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -253,6 +259,15 @@ impl Producer {
     pub fn turn(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
         let progress = self.sender.turn(cx, out);
         self.end_waits(cx, out) || progress
+    }
+
+    /// Two threads: after a call that wakes the sender either goes on first (P-MOD-5). 0 is the
+    /// application.
+    pub fn let_sender_in(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        if self.sender.is_woken() && cx.choose(SENDER_FIRST, 4) == 3 {
+            rule!(cx.env, "P-MOD-5");
+            while self.turn(cx, out) {}
+        }
     }
 
     /// When the producer goes on by itself; [`Instant::FAR`] if never.

@@ -5,7 +5,7 @@ mod harness;
 use eosim_actor::Scripted;
 use eosim_clients::producer::Call;
 use eosim_types::config::ProducerConfig;
-use eosim_types::message::{ProducePartitionResponse, ProduceResponse};
+use eosim_types::message::{ProducePartitionResponse, ProduceResponse, TxnOffsetCommitResponse};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{Duration, ErrorCode as E};
 use harness::{Harness, config, t};
@@ -103,5 +103,62 @@ fn a_future_may_fail_before_or_after_the_state_changes_p_api_10_p_mod_5() {
         let abort = h.call(Call::AbortTransaction);
         h.answer_end_txn(E::None);
         assert_eq!((h.returned[&abort].clone(), h.state()), (Ok(()), "READY"));
+    }
+}
+
+/// Two calls of `send()` back to back without linger.
+fn sent_back_to_back(sender_first: u32) -> Vec<String> {
+    let mut h = Harness::idempotent(&config(), 0);
+    h.choices = Scripted::default().with("producer.sender_first", &[sender_first]);
+    h.send_only(0);
+    h.let_sender_in();
+    h.send_only(0);
+    h.run();
+    h.on_wire()
+}
+
+#[test]
+fn records_sent_back_to_back_share_a_batch_or_do_not_p_mod_5() {
+    assert_eq!(sent_back_to_back(0), ["t-0 e0 s0+2"]);
+    assert_eq!(sent_back_to_back(3), ["t-0 e0 s0+1", "t-0 e0 s1+1"]);
+}
+
+#[test]
+fn of_two_timeouts_at_one_instant_either_comes_first_p_mod_5() {
+    let config = ProducerConfig {
+        request_timeout: Duration::from_millis(1_000),
+        delivery_timeout: Duration::from_millis(1_000),
+        ..config()
+    };
+    for (tie, epoch) in [(0, 1), (1, 0)] {
+        let mut h = Harness::idempotent(&config, 0);
+        h.choices = Scripted::default().with("producer.timeout_tie", &[tie]);
+        let call = h.send(0);
+        h.sleep(1_000);
+        assert_eq!(h.failure(call), Some(E::RequestTimedOut));
+        // An answered failure bumps the epoch, an expiry in the first attempt does not (P-SEQ-7).
+        h.sleep(1);
+        assert_eq!(h.epoch(), epoch, "choice {tie}");
+    }
+}
+
+#[test]
+fn offsets_may_fail_before_or_after_the_state_changes_p_api_10_p_mod_5() {
+    for (gap, thrown) in [(0, "KafkaException"), (1, "CommitFailedException")] {
+        let mut h = Harness::transactional(&config());
+        h.choices = Scripted::default().with("producer.gap_before_state", &[gap]);
+        h.call(Call::BeginTransaction);
+        let offsets = h.send_offsets_only();
+        h.sleep(100);
+        let sent = h.take_txn_offset_commit();
+        let partitions = [(t(0), E::IllegalGeneration)].into();
+        h.hand(&sent, TxnOffsetCommitResponse { partitions });
+        while !h.returned.contains_key(&offsets) {
+            h.turn_once();
+        }
+        let commit = h.call(Call::CommitTransaction);
+        h.sleep(200);
+        assert_eq!(h.thrown(commit).class.name(), thrown);
+        assert_eq!(h.state(), "ABORTABLE_ERROR");
     }
 }

@@ -195,7 +195,7 @@ impl ProducerApplication {
     }
 
     /// Runs application and sender until both wait. Steps of the application follow each other at
-    /// once; the sender goes on when the application waits.
+    /// once; the sender goes on when the application waits, or by chance before (P-MOD-5).
     fn run(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
         loop {
             while let Some(outcome) = self.session.producer.as_mut().and_then(Producer::pop_outcome)
@@ -203,6 +203,9 @@ impl ProducerApplication {
                 self.learn(outcome, cx, out);
             }
             if self.go_on(cx, out) {
+                if let Some(producer) = &mut self.session.producer {
+                    producer.let_sender_in(cx, out);
+                }
                 continue;
             }
             if !self.session.producer.as_mut().is_some_and(|producer| producer.turn(cx, out)) {

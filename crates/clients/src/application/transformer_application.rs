@@ -198,6 +198,9 @@ impl TransformerApplication {
                 self.learn(outcome, cx, out);
             }
             if self.go_on(cx, out) {
+                if let Some(producer) = &mut self.session.producer {
+                    producer.let_sender_in(cx, out);
+                }
                 continue;
             }
             let sender = self.session.producer.as_mut().is_some_and(|p| p.turn(cx, out));

@@ -11,7 +11,7 @@ mod transactional;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use eosim_actor::Cx;
+use eosim_actor::{Cx, Site, Stream};
 use eosim_types::config::ProducerConfig;
 use eosim_types::message::MetadataRequest;
 use eosim_types::{BrokerId, Instant, TopicPartition, TransactionalId, rule};
@@ -24,6 +24,9 @@ use crate::api_versions::ApiVersions;
 use crate::exception::{Exception, ExceptionClass};
 use crate::metadata::Metadata;
 use crate::network_client::{ClientOut, Completed, NetworkClient};
+
+/// Which of two timeouts at one instant comes first.
+const TIMEOUT_TIE: Site = Site::new("producer.timeout_tie", Stream::Actor);
 
 /// What the sender remembers of a request on the wire.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -115,6 +118,11 @@ impl Sender {
         }
     }
 
+    /// Has the application woken the sender, and the sender not run since?
+    pub(crate) const fn is_woken(&self) -> bool {
+        self.woken
+    }
+
     /// The application wakes the sender out of its poll (P-SND-13).
     pub(crate) const fn wake_up(&mut self) {
         self.woken = true;
@@ -151,6 +159,9 @@ impl Sender {
     pub(crate) fn turn(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
         if let Some(failed) = self.failed.take() {
             self.tell_failure(&failed, cx);
+        }
+        if let Some(manager) = &mut self.manager {
+            manager.end_gap();
         }
         match &self.activity {
             Activity::Closed => return false,
@@ -281,7 +292,11 @@ impl Sender {
         self.woken = false;
         self.activity = Activity::Running;
         let mut completed = core::mem::take(&mut self.completed);
-        self.client.poll(cx.now(), &mut completed, out);
+        if self.overlooks_timeouts(cx) {
+            self.client.take_arrivals(cx.now(), &mut completed);
+        } else {
+            self.client.poll(cx.now(), &mut completed, out);
+        }
         let count = completed.len();
         for (place, one) in (1..).zip(completed.drain(..)) {
             self.is_last_of_poll = place == count;
@@ -289,6 +304,16 @@ impl Sender {
         }
         self.is_last_of_poll = false;
         self.completed = completed;
+    }
+
+    /// P-MOD-5: a request that is over its time at the very instant at which its batch expires is
+    /// found by this poll, or the batch expires first. 0 is the poll.
+    fn overlooks_timeouts(&self, cx: &mut Cx<'_>) -> bool {
+        let oldest = self.in_flight_batches.values().filter_map(|batches| batches.front());
+        let mut expiries = oldest.map(|&id| self.accumulator.expiry(id));
+        self.client.next_timeout() == cx.now()
+            && expiries.any(|at| at == cx.now())
+            && cx.choose(TIMEOUT_TIE, 2) == 1
     }
 
     fn end_sleep(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {

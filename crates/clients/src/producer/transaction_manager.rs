@@ -96,6 +96,10 @@ pub(crate) struct TransactionManager {
     prepared: Option<ProducerIdAndEpoch>,
     /// How often the EndTxn of the last completion went out and was not definitely refused.
     end_txn_sends: u32,
+    /// A result that fails now may be seen before the state changes (P-API-10).
+    pub(crate) may_leave_gap: bool,
+    /// What a result has failed with and the state does not know yet; fatal or not.
+    gap: Option<(Exception, bool)>,
 }
 
 impl TransactionManager {
@@ -131,6 +135,8 @@ impl TransactionManager {
             results: Results::default(),
             prepared: None,
             end_txn_sends: 0,
+            may_leave_gap: false,
+            gap: None,
         }
     }
 

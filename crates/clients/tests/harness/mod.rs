@@ -293,6 +293,11 @@ impl Harness {
         self.run();
     }
 
+    /// The sender's thread goes first, if chance says so.
+    pub(crate) fn let_sender_in(&mut self) {
+        self.with_cx(Producer::let_sender_in);
+    }
+
     /// `sendOffsetsToTransaction()` of an offset of partition 0; the sender does not run.
     pub(crate) fn send_offsets_only(&mut self) -> CallId {
         let (partition, offset, leader_epoch) = (t(0), 1, LeaderEpoch::NONE);

@@ -48,9 +48,12 @@ impl Sender {
         answer: Answer,
         cx: &mut Cx<'_>,
     ) {
+        let leaves_gap = self.is_last_of_poll && refuses_offsets(&answer) && cx.choose(GAP, 2) == 1;
         let manager = self.manager.as_mut().expect("a handler has a manager");
         let batches = &mut self.accumulator.batches;
+        manager.may_leave_gap = leaves_gap;
         manager.on_complete(handler, correlation, answer, batches, &mut cx.env);
+        manager.may_leave_gap = false;
     }
 
     fn complete_metadata(&mut self, answer: Answer, cx: &Cx<'_>) {
@@ -332,6 +335,17 @@ fn record_exception(response: &ProducePartitionResponse, place: i32) -> Exceptio
         Exception::of(ErrorCode::InvalidRecord)
     } else {
         Exception::new(ExceptionClass::Kafka)
+    }
+}
+
+/// `sendOffsetsToTransaction()` will throw, or ask again.
+fn refuses_offsets(answer: &Answer) -> bool {
+    match answer {
+        Answer::Response(Response::AddOffsetsToTxn(response)) => !response.error.is_none(),
+        Answer::Response(Response::TxnOffsetCommit(response)) => {
+            response.partitions.iter().any(|(_, error)| !error.is_none())
+        }
+        _ => false,
     }
 }
 

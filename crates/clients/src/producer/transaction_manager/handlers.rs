@@ -258,7 +258,20 @@ impl TransactionManager {
     /// P-REQ-8a: while ABORTING the result fails and the state stays.
     fn abortable_error(&mut self, handler: &TxnRequestHandler, error: Exception) {
         self.complete_result(handler.result, Err(error.clone()));
+        if self.may_leave_gap {
+            self.gap = Some((error, false));
+            return;
+        }
         let _poisoned = self.transition_to_abortable_error(error, Caller::Sender);
+    }
+
+    /// P-API-10: the state learns what a result has failed with.
+    pub(crate) fn end_gap(&mut self) {
+        let _poisoned = match self.gap.take() {
+            Some((error, true)) => self.transition_to_fatal_error(error),
+            Some((error, false)) => self.transition_to_abortable_error(error, Caller::Sender),
+            None => return,
+        };
     }
 
     fn abortable_error_if_possible(&mut self, handler: &TxnRequestHandler, error: Exception) {
@@ -271,6 +284,10 @@ impl TransactionManager {
 
     pub(crate) fn fatal_error(&mut self, handler: &TxnRequestHandler, error: Exception) {
         self.complete_result(handler.result, Err(error.clone()));
+        if self.may_leave_gap {
+            self.gap = Some((error, true));
+            return;
+        }
         let _poisoned = self.transition_to_fatal_error(error);
     }
 }
