@@ -162,6 +162,7 @@ enum Awaited {
     Result { result: ResultId, kind: ResultKind },
     OffsetTopics { offsets: OffsetsToCommit, seen_updates: u32 },
     Metadata { partition: TopicPartition, record: Record },
+    Memory { partition: TopicPartition, record: Record },
     Flushed { until: CallId },
     FlushedToPrepare { until: CallId },
     Closed,
@@ -182,6 +183,7 @@ pub struct Producer {
     sender: Sender,
     max_block: Duration,
     max_request_size: i32,
+    buffer_memory: i64,
     next_call: u32,
     waiting: Vec<Waiting>,
 }
@@ -199,6 +201,7 @@ impl Producer {
             sender: Sender::new(config, transactional_id, brokers),
             max_block: config.max_block,
             max_request_size: config.max_request_size,
+            buffer_memory: config.buffer_memory,
             next_call: 0,
             waiting: Vec::new(),
         }

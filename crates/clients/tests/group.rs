@@ -40,6 +40,8 @@ struct Member {
     /// Questions for committed offsets, and how the next ones are refused.
     fetches: Vec<OffsetFetchRequest>,
     refusals: Vec<ErrorCode>,
+    /// The same of partition 1 alone.
+    partition_errors: Vec<ErrorCode>,
     returned: Option<Result<Returned, Exception>>,
 }
 
@@ -73,6 +75,7 @@ impl Member {
             polls: true,
             poll_timeout,
             next_call: None,
+            partition_errors: Vec::new(),
             fetches,
             refusals,
             returned,
@@ -119,8 +122,14 @@ impl Member {
                     }
                     Request::FindCoordinator(_) => self.finding = Some(correlation),
                     Request::OffsetFetch(request) => {
-                        let refused = self.refusals.pop();
-                        self.answer_to(correlation, committed(&request, refused));
+                        let mut answer = committed(&request, self.refusals.pop());
+                        let of_1 = answer.partitions.iter_mut().find(|(tp, _)| *tp == t(1));
+                        if let (Some((_, result)), Some(error)) =
+                            (of_1, self.partition_errors.pop())
+                        {
+                            (result.error, result.offset) = (error, -1);
+                        }
+                        self.answer_to(correlation, answer);
                         self.fetches.push(request);
                     }
                     Request::Fetch(_) => {}
@@ -611,4 +620,47 @@ fn a_kip_848_instance_that_is_not_free_throws_and_falls_silent_k_ctp_4() {
         member.pass(10_000);
         assert!(member.asked.is_empty(), "{error}: {:?}", member.asked);
     }
+}
+
+#[test]
+fn offsets_that_are_not_stable_are_asked_for_again_k_com_2_k_com_4() {
+    use ErrorCode as E;
+    for (error, thrown) in [
+        (E::UnstableOffsetCommit, None),
+        (E::UnknownTopicOrPartition, None),
+        (E::TopicAuthorizationFailed, Some("TopicAuthorizationException")),
+        (E::InvalidTxnState, Some("KafkaException")),
+    ] {
+        let mut member = Member::new(GroupProtocol::Consumer);
+        member.partition_errors = vec![error];
+        member.beat_answered(3, Some(&both()));
+        member.return_from(&RebalanceCallback::Assigned(both()));
+        assert_eq!(member.thrown().as_deref(), thrown, "{error}");
+        if thrown.is_none() {
+            assert_eq!(member.consumer.position(t(0)), None, "{error}: all or nothing");
+        }
+        member.pass(100);
+        assert_eq!(member.consumer.position(t(0)), Some(5), "{error}");
+    }
+}
+
+#[test]
+fn a_partition_that_does_not_exist_is_thrown_to_a_classic_member_k_com_4() {
+    let mut member = Member::new(GroupProtocol::Classic);
+    member.partition_errors = vec![ErrorCode::UnknownTopicOrPartition];
+    member.join_classic(7, 1);
+    assert_eq!(member.thrown().as_deref(), Some("KafkaException"));
+}
+
+#[test]
+fn another_coordinator_is_looked_up_when_this_one_is_none_k_com_4() {
+    let mut member = Member::new(GroupProtocol::Consumer);
+    member.refusals = vec![ErrorCode::NotCoordinator];
+    member.beat_answered(3, Some(&both()));
+    member.return_from(&RebalanceCallback::Assigned(both()));
+    member.pass(99);
+    assert_eq!(member.finding, None);
+    member.now += Duration::from_millis(1);
+    member.run();
+    assert!(member.finding.is_some());
 }

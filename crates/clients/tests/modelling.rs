@@ -162,3 +162,69 @@ fn offsets_may_fail_before_or_after_the_state_changes_p_api_10_p_mod_5() {
         assert_eq!(h.state(), "ABORTABLE_ERROR");
     }
 }
+
+/// Room for one batch; a second record to another partition waits.
+fn short_of_memory() -> (Harness, eosim_clients::producer::CallId) {
+    let config = ProducerConfig {
+        batch_size: 100,
+        buffer_memory: 150,
+        max_block: Duration::from_millis(700),
+        linger: Duration::from_millis(400),
+        ..config()
+    };
+    let mut h = Harness::idempotent(&config, 0);
+    h.send(0);
+    assert!(h.on_wire().is_empty(), "it lingers");
+    let second = h.send(1);
+    assert!(!h.returned.contains_key(&second));
+    (h, second)
+}
+
+#[test]
+fn a_record_without_memory_waits_for_that_of_another_p_acc_1_p_api_6() {
+    let (mut h, second) = short_of_memory();
+    h.sleep(400);
+    assert_eq!(h.on_wire(), ["t-0 e0 s0+1"]);
+    h.answer_produce(0, E::None);
+    assert_eq!(h.returned[&second], Ok(()));
+    h.sleep(400);
+    assert_eq!(h.on_wire(), ["t-1 e0 s0+1"]);
+}
+
+#[test]
+fn a_record_that_finds_no_memory_in_max_block_ms_fails_p_api_6() {
+    let (mut h, second) = short_of_memory();
+    h.sleep(699);
+    assert!(!h.returned.contains_key(&second));
+    h.sleep(1);
+    assert_eq!(h.failure(second), Some(E::RequestTimedOut));
+}
+
+#[test]
+fn who_waits_for_memory_ends_the_lingering_p_acc_1() {
+    let config = ProducerConfig {
+        batch_size: 100,
+        buffer_memory: 250,
+        linger: Duration::from_millis(400),
+        ..config()
+    };
+    for (waits, expected) in [(false, vec![]), (true, vec!["t-0 e0 s0+1".to_string()])] {
+        let mut h = Harness::idempotent(&config, 0);
+        h.send(3);
+        h.sleep(400);
+        h.send(0);
+        if waits {
+            h.send(1);
+        }
+        // The sender finds the waiting call when it runs next; the refused batch keeps its memory.
+        h.answer_produce(0, E::NotEnoughReplicas);
+        assert_eq!(h.on_wire(), expected);
+    }
+}
+
+#[test]
+fn a_record_larger_than_all_memory_is_refused_p_api_6() {
+    let mut h = Harness::idempotent(&ProducerConfig { buffer_memory: 50, ..config() }, 0);
+    let call = h.send(0);
+    assert_eq!(h.failure(call), Some(E::MessageTooLarge));
+}

@@ -141,6 +141,7 @@ settings! {
         "linger.ms" linger: Ms as "Millis",
         "batch.size" batch_size: i32 as "Int",
         "max.request.size" max_request_size: i32 as "Int",
+        "buffer.memory" buffer_memory: i64 as "Int",
         "max.block.ms" max_block: Ms as "Millis",
         "transaction.timeout.ms" transaction_timeout_ms: i32 as "Int",
         "transaction.two.phase.commit.enable"

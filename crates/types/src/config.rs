@@ -191,6 +191,8 @@ pub struct ProducerConfig {
     pub batch_size: i32,
     /// `max.request.size`, bytes.
     pub max_request_size: i32,
+    /// `buffer.memory`, bytes.
+    pub buffer_memory: i64,
     /// `max.block.ms`.
     pub max_block: Duration,
     /// `transaction.timeout.ms`.
@@ -219,6 +221,7 @@ impl Default for ProducerConfig {
             linger: Duration::from_millis(5),
             batch_size: 16_384,
             max_request_size: 1_048_576,
+            buffer_memory: 33_554_432,
             max_block: Duration::from_millis(60_000),
             transaction_timeout_ms: 60_000,
             transaction_two_phase_commit_enable: false,

@@ -198,22 +198,39 @@ impl Producer {
 
     /// P-API-6: metadata first.
     fn send(&mut self, call: CallId, partition: TopicPartition, record: Record, cx: &mut Cx<'_>) {
+        let deadline = cx.now() + self.max_block;
         if self.sender.metadata.contains(partition) {
-            self.append(call, partition, record, cx);
+            self.check_size(call, (partition, record), deadline, cx);
         } else {
             self.sender.metadata.request_update();
             self.sender.wake_up();
-            let deadline = cx.now() + self.max_block;
             self.wait(call, Awaited::Metadata { partition, record }, deadline);
         }
     }
 
-    /// P-API-6: size check, append, registration, wake-up.
-    fn append(&mut self, call: CallId, partition: TopicPartition, record: Record, cx: &mut Cx<'_>) {
-        if batch_upper_bound(record) > self.max_request_size {
+    /// P-API-6: size check; then memory is waited for, which makes every batch ready (P-ACC-1).
+    fn check_size(
+        &mut self,
+        call: CallId,
+        (partition, record): (TopicPartition, Record),
+        deadline: Instant,
+        cx: &mut Cx<'_>,
+    ) {
+        let size = batch_upper_bound(record);
+        if size > self.max_request_size || i64::from(size) > self.buffer_memory {
             let too_large = Exception::of(eosim_types::ErrorCode::MessageTooLarge);
             return self.send_failed(call, too_large, true, cx);
         }
+        if self.sender.accumulator.has_room(partition, record) {
+            return self.append(call, partition, record, cx);
+        }
+        rule!(cx.env, "P-ACC-1");
+        self.sender.accumulator.waiters += 1;
+        self.wait(call, Awaited::Memory { partition, record }, deadline);
+    }
+
+    /// P-API-6: append, registration, wake-up.
+    fn append(&mut self, call: CallId, partition: TopicPartition, record: Record, cx: &mut Cx<'_>) {
         let stays = cx.env.on(Defect::UpstreamProducerRefusedRecordStays);
         let checked = if stays { Ok(()) } else { self.maybe_add_partition(partition, cx) };
         if let Err(thrown) = checked {
@@ -294,6 +311,9 @@ impl Producer {
                     sender.metadata.updates() > *seen_updates || self.knows_topics(offsets)
                 }
                 Awaited::Metadata { partition, .. } => sender.metadata.contains(*partition),
+                Awaited::Memory { partition, record } => {
+                    sender.accumulator.has_room(*partition, *record)
+                }
                 Awaited::Flushed { until } | Awaited::FlushedToPrepare { until } => {
                     sender.accumulator.is_flushed(*until)
                 }
@@ -314,6 +334,14 @@ impl Producer {
             }
             Awaited::Metadata { partition, record } => {
                 if self.sender.metadata.contains(partition) {
+                    self.check_size(call, (partition, record), waiting.deadline, cx);
+                } else {
+                    self.send_failed(call, Exception::timeout(), true, cx);
+                }
+            }
+            Awaited::Memory { partition, record } => {
+                self.sender.accumulator.waiters -= 1;
+                if self.sender.accumulator.has_room(partition, record) {
                     self.append(call, partition, record, cx);
                 } else {
                     self.send_failed(call, Exception::timeout(), true, cx);

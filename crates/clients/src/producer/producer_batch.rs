@@ -101,6 +101,8 @@ pub(crate) struct ProducerBatch {
     frozen: Option<Arc<[Record]>>,
     pub(crate) size: i32,
     limit: i32,
+    /// What it holds of `buffer.memory`; parts of a split batch hold nothing.
+    buffer: i32,
     max_timestamp: i64,
     /// In the accumulator's deque.
     pub(crate) queued: bool,
@@ -135,6 +137,7 @@ impl ProducerBatch {
             frozen: None,
             size: BATCH_OVERHEAD,
             limit: 0,
+            buffer: 0,
             max_timestamp: 0,
             queued: false,
             on_wire: false,
@@ -170,6 +173,11 @@ impl ProducerBatch {
     /// Closed, or its bytes have reached its limit (P-ACC-1).
     pub(crate) const fn is_full(&self) -> bool {
         self.closed || self.size >= self.limit
+    }
+
+    /// Is there room for one record more?
+    pub(crate) fn has_room(&self, record: Record) -> bool {
+        !self.closed && self.size + record_upper_bound(record) <= self.limit
     }
 
     /// Takes `record` if there is room; the first record always fits.
@@ -305,6 +313,8 @@ impl ProducerBatch {
 /// All batches of a producer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Batches {
+    /// Bytes of `buffer.memory` in use.
+    allocated: i64,
     slots: Vec<ProducerBatch>,
     free: Vec<BatchId>,
 }
@@ -318,6 +328,17 @@ impl Batches {
         opened_by: CallId,
     ) -> BatchId {
         self.insert(ProducerBatch::new(partition, now, opened_by))
+    }
+
+    /// Bytes of `buffer.memory` in use.
+    pub(crate) const fn allocated(&self) -> i64 {
+        self.allocated
+    }
+
+    /// Gives the new batch `id` its buffer (`BufferPool#allocate`).
+    pub(crate) fn allocate(&mut self, id: BatchId) {
+        self[id].buffer = self[id].limit;
+        self.allocated += i64::from(self[id].buffer);
     }
 
     /// Takes `batch` in.
@@ -344,6 +365,8 @@ impl Batches {
             batch.records.clear();
             batch.calls.clear();
             batch.frozen = None;
+            let buffer = core::mem::take(&mut batch.buffer);
+            self.allocated -= i64::from(buffer);
             self.free.push(id);
         }
     }

@@ -14,7 +14,7 @@ use eosim_types::{BrokerId, Defect, Duration, Env, Instant, TopicPartition, rule
 
 use super::CallId;
 use super::backoff::retry_backoff;
-use super::producer_batch::{BatchId, Batches};
+use super::producer_batch::{BatchId, Batches, batch_upper_bound};
 use super::transaction_manager::TransactionManager;
 use crate::metadata::Metadata;
 
@@ -52,6 +52,9 @@ pub(crate) struct Appended {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct RecordAccumulator {
     batch_size: i32,
+    buffer_memory: i64,
+    /// Calls of `send()` that wait for memory.
+    pub(crate) waiters: u32,
     max_request_size: i32,
     linger: Duration,
     delivery_timeout: Duration,
@@ -69,6 +72,8 @@ impl RecordAccumulator {
     pub(crate) fn new(config: &ProducerConfig) -> Self {
         Self {
             batch_size: config.batch_size.max(1),
+            buffer_memory: config.buffer_memory,
+            waiters: 0,
             max_request_size: config.max_request_size,
             linger: config.linger,
             delivery_timeout: config.delivery_timeout,
@@ -80,6 +85,14 @@ impl RecordAccumulator {
             muted: BTreeSet::new(),
             drain_index: BTreeMap::new(),
         }
+    }
+
+    /// Is there room for `record` in the tail batch, or memory for a new one?
+    pub(crate) fn has_room(&self, partition: TopicPartition, record: Record) -> bool {
+        let tail = self.deques.get(&partition).and_then(VecDeque::back);
+        let needed = self.batch_size.max(batch_upper_bound(record));
+        tail.is_some_and(|&tail| self.batches[tail].has_room(record))
+            || self.batches.allocated() + i64::from(needed) <= self.buffer_memory
     }
 
     /// Appends `record` to the tail batch of `partition`, or to a new one.
@@ -103,6 +116,7 @@ impl RecordAccumulator {
         let batch = &mut self.batches[id];
         batch.queued = true;
         batch.try_append(record, call, self.batch_size, timestamp);
+        self.batches.allocate(id);
         deque.push_back(id);
         self.incomplete += 1;
         Appended { batch: id, place: 0, wakes: true }
@@ -147,7 +161,9 @@ impl RecordAccumulator {
             let wait = if backing_off { batch.backoff } else { self.linger };
             let until = batch.last_attempt + wait;
             let full = deque.len() > 1 || batch.is_full();
-            let sendable = full || env.now >= until || urgency.flushing || urgency.completing;
+            let exhausted = self.waiters > 0;
+            let sendable =
+                full || exhausted || env.now >= until || urgency.flushing || urgency.completing;
             if sendable && !backing_off {
                 check.nodes.push(leader);
             } else {
