@@ -9,8 +9,8 @@ use eosim_actor::{Effect, Out};
 use eosim_clients::consumer::{ConsumerCall, Returned};
 use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
 use eosim_types::message::{
-    FetchPartitionResponse, FetchResponse, IsolationLevel, Message, MetadataResponse, Request,
-    Response,
+    FetchPartitionResponse, FetchResponse, IsolationLevel, ListOffsetsTimestamp, Message,
+    MetadataResponse, Request, Response,
 };
 use eosim_types::observation::Observed;
 use eosim_types::record::{Payload, RecordBatch};
@@ -184,6 +184,44 @@ fn w_73_lag_is_the_bound_less_the_position_k_off_3() {
     reader.fetched(answer(vec![records(1, 0, 2)], &[]));
     reader.poll();
     assert_eq!(reader.consumer.current_lag(t(0)), Some(147));
+}
+
+#[test]
+fn a_full_poll_ends_before_what_compaction_left_of_the_batch_k_filt_9() {
+    let mut reader = Reader::new(ReadCommitted, 3);
+    reader.start_at(0);
+    let batch = RecordBatch { last_offset_delta: 3, ..records(-1, 0, 2) };
+    reader.fetched(answer(vec![batch], &[]));
+    let moves: Vec<_> =
+        (0..2).map(|_| reader.poll()).map(|p| (p[0].records.len(), p[0].to)).collect();
+    assert_eq!(moves, [(3, 3), (0, 4)]);
+}
+
+#[test]
+fn a_reset_by_duration_asks_for_that_time_ago_k_off_4() {
+    let config = ConsumerConfig {
+        auto_offset_reset: AutoOffsetReset::ByDuration(Duration::from_millis(1_000)),
+        ..ConsumerConfig::default()
+    };
+    let mut reader = Reader::of(&config, 1);
+    reader.now += Duration::from_millis(5_000);
+    let Some(Request::ListOffsets(list)) = reader.exchange(None) else { panic!() };
+    let ListOffsetsTimestamp::At(asked) = list.partitions[0].timestamp else { panic!() };
+    reader.now += Duration::from_millis(1_000);
+    let mut later = Reader::of(&config, 1);
+    later.now = reader.now;
+    let Some(Request::ListOffsets(list)) = later.exchange(None) else { panic!() };
+    assert_eq!(list.partitions[0].timestamp, ListOffsetsTimestamp::At(asked + 1_000));
+    let mut now = Reader::of(
+        &ConsumerConfig {
+            auto_offset_reset: AutoOffsetReset::ByDuration(Duration::ZERO),
+            ..config
+        },
+        1,
+    );
+    now.now = later.now;
+    let Some(Request::ListOffsets(list)) = now.exchange(None) else { panic!() };
+    assert_eq!(list.partitions[0].timestamp, ListOffsetsTimestamp::At(asked + 2_000));
 }
 
 #[test]
