@@ -424,7 +424,7 @@ impl Consumer {
     /// K-POS-1; an error counts wherever the position is, unless it is about the position.
     fn is_current(&self, buffered: &Buffered) -> bool {
         let assigned = self.assigned.iter().find(|a| a.partition == buffered.partition());
-        let position = assigned.filter(|a| a.is_fetchable()).and_then(|a| a.valid_position());
+        let position = assigned.filter(|a| a.is_fetchable()).and_then(Assigned::valid_position);
         let position = position.map(|position| position.offset);
         match buffered {
             Buffered::Failed { exception, .. } if !exception.is(ErrorCode::OffsetOutOfRange) => {

@@ -56,11 +56,11 @@ fn config(group_protocol: GroupProtocol) -> ConsumerConfig {
 
 impl Member {
     fn new(group_protocol: GroupProtocol) -> Self {
-        Self::with(config(group_protocol))
+        Self::with(&config(group_protocol))
     }
 
-    fn with(config: ConsumerConfig) -> Self {
-        let mut consumer = Consumer::new(&config, &[], &[BrokerId(1)]);
+    fn with(config: &ConsumerConfig) -> Self {
+        let mut consumer = Consumer::new(config, &[], &[BrokerId(1)]);
         consumer.subscribe(&[t(0).topic], 70, Instant::START);
         let (now, marks) = (Instant::START, Marks::new());
         let (asked, finding) = (VecDeque::new(), None);
@@ -431,7 +431,7 @@ fn a_classic_member_asks_for_committed_offsets_without_a_name_k_com_4() {
 
 /// A member that commits by itself every second and has read up to 9 and 5.
 fn auto_committing(group_protocol: GroupProtocol) -> Member {
-    let mut member = Member::with(ConsumerConfig {
+    let mut member = Member::with(&ConsumerConfig {
         enable_auto_commit: true,
         auto_commit_interval: Duration::from_millis(1_000),
         ..config(group_protocol)
@@ -576,7 +576,7 @@ fn a_classic_member_does_not_commit_between_generations_k_com_5() {
 #[test]
 fn a_static_classic_member_keeps_its_place_when_it_closes_k_ctp_1() {
     let config = ConsumerConfig { group_instance: Some(3), ..config(GroupProtocol::Classic) };
-    let mut member = Member::with(config);
+    let mut member = Member::with(&config);
     let Request::JoinGroup(join) = member.next() else { panic!("{:?}", member.asked) };
     assert_eq!(join.instance, Some(3));
     member.answer(refused(ErrorCode::MemberIdRequired, Some(7)));
@@ -589,7 +589,7 @@ fn a_static_classic_member_keeps_its_place_when_it_closes_k_ctp_1() {
 #[test]
 fn a_fenced_classic_instance_throws_k_ctp_4() {
     let config = ConsumerConfig { group_instance: Some(3), ..config(GroupProtocol::Classic) };
-    let mut member = Member::with(config);
+    let mut member = Member::with(&config);
     member.join_classic(7, 1);
     member.pass(3_000);
     member.heartbeat(ErrorCode::FencedInstanceId);
@@ -599,7 +599,7 @@ fn a_fenced_classic_instance_throws_k_ctp_4() {
 #[test]
 fn a_static_kip_848_member_leaves_for_a_while_k_ctp_1() {
     let config = ConsumerConfig { group_instance: Some(3), ..config(GroupProtocol::Consumer) };
-    let mut member = Member::with(config);
+    let mut member = Member::with(&config);
     let Request::ConsumerGroupHeartbeat(beat) = member.next() else { panic!() };
     assert_eq!(beat.instance, Some(3));
     member.beat_answered(1, Some(&both()));
@@ -614,7 +614,7 @@ fn a_static_kip_848_member_leaves_for_a_while_k_ctp_1() {
 fn a_kip_848_instance_that_is_not_free_throws_and_falls_silent_k_ctp_4() {
     for error in [ErrorCode::UnreleasedInstanceId, ErrorCode::FencedInstanceId] {
         let config = ConsumerConfig { group_instance: Some(3), ..config(GroupProtocol::Consumer) };
-        let mut member = Member::with(config);
+        let mut member = Member::with(&config);
         member.beat_refused(error);
         assert_eq!(member.thrown(), Some(Exception::of(error).class.name()));
         member.pass(10_000);
