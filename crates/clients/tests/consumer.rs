@@ -285,7 +285,7 @@ fn an_error_that_nobody_expects_is_thrown_before_any_record_k_pos_5() {
         reader.answer(listed(&[(0, 0), (1, 0)]));
         let failed = FetchPartitionResponse { partition: t(1), error, ..answer(vec![], &[]) };
         let partitions = vec![answer(vec![records(1, 0, 1)], &[]), failed];
-        reader.answer(FetchResponse { partitions });
+        reader.answer(FetchResponse { partitions, ..FetchResponse::default() });
         let returned = reader.call_poll().map_err(|thrown| thrown.class.name());
         match thrown {
             Some(thrown) => assert_eq!(returned, Err(thrown.into())),
