@@ -136,7 +136,32 @@ impl Cross<'_> {
             }
         };
         let partition = step.partition().unwrap_or_default();
-        self.known_partition(format!("{path}.{name}.partition"), partition)
+        let path = format!("{path}.{name}.partition");
+        let moves = matches!(step, OperatorStep::ElectLeader(_) | OperatorStep::Reassign(_));
+        let internal = self.internal_partitions(partition).filter(|_| moves);
+        internal.map_or_else(
+            || self.known_partition(&path, partition),
+            |count| self.partition_of(&path, partition, count),
+        )
+    }
+
+    /// How many partitions the internal topic of `name` has, if it is one's.
+    fn internal_partitions(&self, name: &str) -> Option<u32> {
+        let cluster = &self.plan.cluster;
+        match split_partition(name)?.0 {
+            "__transaction_state" => Some(cluster.transaction_state.partitions),
+            "__consumer_offsets" => Some(cluster.consumer_offsets.partitions),
+            _ => None,
+        }
+    }
+
+    fn partition_of(&self, path: &str, name: &str, count: u32) -> Checked {
+        let (topic, partition) = split_partition(name).expect("checked against the schema");
+        if partition < count {
+            return Ok(());
+        }
+        let expected = format!("a partition of {topic} from 0 to {}", count - 1);
+        self.refuse(path, quoted(name), expected)
     }
 
     fn aborted(&self, path: &str, step: &AbortTransaction) -> Checked {
@@ -245,24 +270,13 @@ impl Cross<'_> {
 
     fn known_partition(&self, path: impl Into<String>, name: &str) -> Checked {
         let topics = &self.plan.cluster.topics;
-        let (topic, partition) = split_partition(name).expect("checked against the schema");
-        let count = topics.get(topic).map(TopicPlan::partition_count);
-        match count {
-            Some(count) if partition < count => Ok(()),
-            Some(count) => {
-                let expected = format!("a partition of {topic} from 0 to {}", count - 1);
-                self.refuse(path, quoted(name), expected)
-            }
-            None => {
-                let error = InputError::new(
-                    self.file,
-                    path,
-                    format!("the unknown topic \"{topic}\""),
-                    "a topic of \"cluster.topics\"",
-                );
-                Err(error.with_nearest(topic, topics.keys().map(String::as_str)))
-            }
+        let (topic, _) = split_partition(name).expect("checked against the schema");
+        if let Some(known) = topics.get(topic) {
+            return self.partition_of(&path.into(), name, known.partition_count());
         }
+        let found = format!("the unknown topic \"{topic}\"");
+        let error = InputError::new(self.file, path, found, "a topic of \"cluster.topics\"");
+        Err(error.with_nearest(topic, topics.keys().map(String::as_str)))
     }
 
     fn faults(&self) -> Checked {

@@ -184,6 +184,8 @@ fn values_that_do_not_go_together() {
     spoiled(
         &[
             "kafka=\"3.9\"",
+            "operator=[{\"reassign\": {\"partition\": \"__transaction_state-9\", \"replicas\": [1]}}]",
+            "operator=[{\"delete_records\": {\"partition\": \"__transaction_state-0\", \"before\": 3}}]",
             "cluster.kafka={\"broker-1\": \"4.1\"}",
             "cluster.topics.orders.replication_factor=4",
             "cluster.brokers={\"from\": 2, \"to\": 3}",
@@ -212,6 +214,8 @@ fn values_that_do_not_go_together() {
         ],
         &expect![[r#"
             good.json: transaction_version: found 2, expected 0, all that Kafka 3.9 knows
+            good.json: operator[0].reassign.partition: found "__transaction_state-9", expected a partition of __transaction_state from 0 to 4
+            good.json: operator[0].delete_records.partition: found the unknown topic "__transaction_state", expected a topic of "cluster.topics"
             good.json: cluster.kafka: found "4.1", expected releases from 4.2 on, or one for all brokers
             good.json: cluster.topics.orders.replication_factor: found 4, expected at most 3, the number of brokers
             good.json: cluster.topics.orders.replication_factor: found 3, expected at most 2, the number of brokers

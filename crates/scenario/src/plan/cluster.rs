@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use eosim_types::ProducerEpoch;
 use eosim_types::config::{BrokerConfig, TopicConfig};
 use eosim_types::version::KafkaVersion;
+use eosim_types::{Duration, ProducerEpoch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::number::{KafkaVersionName, Ranged};
+use crate::number::{KafkaVersionName, Millis, Ranged};
 use crate::settings::{BrokerSettings, TopicSettings};
 
 /// Brokers and topics.
@@ -43,6 +43,11 @@ pub struct Cluster {
     #[serde(default = "thousand", skip_serializing_if = "is_thousand")]
     #[schemars(with = "Ranged<1, 1_000>")]
     pub producer_id_block_size: u16,
+    /// How long a transaction coordinator reads a partition of its log before it answers, in
+    /// milliseconds (C-LK-4).
+    #[serde(default, skip_serializing_if = "is_zero_ms")]
+    #[schemars(with = "Millis")]
+    pub coordinator_load_ms: u64,
     /// Which broker is the coordinator of a transactional id at the start.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Ranged<1, 9>>", extend("maxProperties" = 100))]
@@ -92,6 +97,10 @@ fn is_thousand(size: &u16) -> bool {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero_ms(ms: &u64) -> bool {
+    *ms == 0
+}
+
 fn is_zero(epoch: &u16) -> bool {
     *epoch == 0
 }
@@ -164,6 +173,7 @@ impl Cluster {
         self.settings.over(BrokerConfig {
             kafka,
             first_producer_epoch: ProducerEpoch(first),
+            transaction_state_load_delay: Duration::from_millis(self.coordinator_load_ms),
             producer_id_block_size: i32::from(self.producer_id_block_size),
             ..BrokerConfig::default()
         })

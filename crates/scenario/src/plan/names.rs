@@ -61,11 +61,14 @@ pub(crate) fn is_topic(name: &str) -> bool {
         && !name.starts_with("__")
 }
 
+/// Topics of the brokers themselves, whose partitions only the operator may name.
+const INTERNAL_TOPICS: [&str; 2] = ["__transaction_state", "__consumer_offsets"];
+
 /// Topic and number of a partition written `topic-number`.
 #[must_use]
 pub fn split_partition(name: &str) -> Option<(&str, u32)> {
     let (topic, number) = name.rsplit_once('-')?;
     let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
     let number = number.parse().ok().filter(|_| plain)?;
-    is_topic(topic).then_some((topic, number))
+    (is_topic(topic) || INTERNAL_TOPICS.contains(&topic)).then_some((topic, number))
 }
