@@ -103,6 +103,7 @@ fn w_53_the_whole_request_goes_again_until_every_partition_is_accepted_p_req_7()
 fn w_54_group_metadata_is_not_dropped_for_an_old_broker_p_req_7() {
     let mut h = in_transaction(&config());
     let old = ApiVersions::default().with_newest(ApiKey::TxnOffsetCommit, 2);
+    h.answers_api_versions = false;
     h.producer.connected(old, 1, TransactionVersion::Tv2);
     let offsets = send_offsets(&mut h, &[0]);
     assert!(h.thrown(offsets).is(E::UnsupportedVersion));

@@ -37,6 +37,7 @@ fn added(config: &ProducerConfig) -> (Harness, CallId) {
 fn added_without_bump() -> (Harness, CallId) {
     let mut h = Harness::new(&tv1(), Some(1));
     let old = ApiVersions::default().with_newest(ApiKey::InitProducerId, 1);
+    h.answers_api_versions = false;
     h.producer.connected(old, 1, TransactionVersion::Tv1);
     h.call(Call::InitTransactions);
     h.sleep(100);

@@ -78,6 +78,8 @@ pub(crate) struct Harness {
     pub(crate) defects: DefectSet,
     pub(crate) image: Arc<MetadataImage>,
     pub(crate) marks: Marks,
+    /// ApiVersions is answered, as a broker of 4.5 does.
+    pub(crate) answers_api_versions: bool,
     /// Unanswered requests in the order in which they went out.
     pub(crate) wire: Vec<Sent>,
     /// Everything that ever went out, metadata apart, as short text.
@@ -125,6 +127,7 @@ impl Harness {
             defects: DefectSet::NONE,
             image,
             marks: Marks::new(),
+            answers_api_versions: true,
             wire: vec![],
             log: vec![],
             produced: vec![],
@@ -222,6 +225,7 @@ impl Harness {
         let image = self.image.clone();
         for sent in std::mem::take(&mut self.wire) {
             let response: Response = match sent.request {
+                Request::ApiVersions(_) if !self.answers_api_versions => continue,
                 Request::ApiVersions(_) => api_versions(&image).into(),
                 Request::Metadata(_) => MetadataResponse { image: image.clone() }.into(),
                 Request::FindCoordinator(_) => {
