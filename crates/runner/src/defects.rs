@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use eosim_checker::Verdict;
 use eosim_scenario::ScenarioFile;
+use eosim_scenario::plan::STUCK;
 use eosim_types::defect::DefectClass;
 use eosim_types::{Defect, DefectSet};
 
@@ -74,7 +75,11 @@ pub fn run(
 
 /// The first of the invariants that broke which the defect's entry names.
 fn invariant(defect: Defect, failure: &Failure) -> Option<&'static str> {
-    let Verdict::Safety(anomalies) = &failure.verdict else { return None };
+    let anomalies = match &failure.verdict {
+        Verdict::Safety(anomalies) => anomalies,
+        Verdict::Liveness(_) => return Some(STUCK),
+        Verdict::Sound | Verdict::Inconclusive(_) => return None,
+    };
     let broken = anomalies.iter().map(|anomaly| anomaly.invariant);
     broken.into_iter().find(|name| defect.invariants().contains(name))
 }

@@ -13,7 +13,7 @@ use eosim_types::message::{
 use eosim_types::record::TransactionState;
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    Capability, CoordinatorEpoch, ErrorCode, ProducerEpoch, ProducerId, TopicPartition,
+    Capability, CoordinatorEpoch, Defect, ErrorCode, ProducerEpoch, ProducerId, TopicPartition,
     TransactionalId, rule,
 };
 
@@ -148,6 +148,9 @@ impl TransactionCoordinator {
         let owned = self.state_manager.get_transaction_state(cx, transactional_id)?;
         rule!(cx.env, "C-ADD-9");
         let metadata = owned.metadata.ok_or(ErrorCode::InvalidProducerIdMapping)?;
+        if cx.env.on(Defect::CoordinatorChecksIdBeforePending) {
+            check_producer_id(metadata, adder)?;
+        }
         rule!(cx.env, "C-ADD-10");
         if metadata.pending_state.is_some() {
             return Err(ErrorCode::ConcurrentTransactions);
@@ -268,9 +271,7 @@ fn check_producer(
     adder: Adder,
 ) -> Result<(), ErrorCode> {
     rule!(cx.env, "C-ADD-11");
-    if adder.producer_id != metadata.producer_id {
-        return Err(ErrorCode::InvalidProducerIdMapping);
-    }
+    check_producer_id(metadata, adder)?;
     rule!(cx.env, "C-ADD-12");
     if adder.producer_epoch != metadata.producer_epoch {
         return Err(ErrorCode::ProducerFenced);
@@ -280,4 +281,9 @@ fn check_producer(
         return Err(ErrorCode::ConcurrentTransactions);
     }
     Ok(())
+}
+
+fn check_producer_id(metadata: &TransactionMetadata, adder: Adder) -> Result<(), ErrorCode> {
+    let is_current = adder.producer_id == metadata.producer_id;
+    if is_current { Ok(()) } else { Err(ErrorCode::InvalidProducerIdMapping) }
 }

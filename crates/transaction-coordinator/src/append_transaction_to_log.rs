@@ -82,6 +82,9 @@ impl TransactionCoordinator {
         if cx.env.on(Defect::CoordinatorEndTxnBeforeReplicated) {
             callback.answer_before_replicated(cx, &prepared.transit);
         }
+        if cx.env.on(Defect::CoordinatorAddPartitionsBeforeReplicated) {
+            self.answer_added_before_replicated(cx, &mut callback);
+        }
         rule!(cx.env, "C-APP-3");
         rule!(cx.env, "C-APP-4");
         let timeout_ms = u64::try_from(prepared.transit.transaction_timeout_ms).unwrap_or(0);
@@ -175,6 +178,10 @@ impl TransactionCoordinator {
         let PreparedTransition { transactional_id, coordinator_epoch, transit } = prepared;
         let (_, metadata) =
             self.state_manager.get_under_epoch(cx, transactional_id, coordinator_epoch)?;
+        if metadata.pending_state.is_none() && cx.env.on(Defect::CoordinatorClearsPendingOnRetry) {
+            // Kafka throws, and nobody hears it.
+            return Err(ErrorCode::UnknownServerError);
+        }
         let (producer_id, producer_epoch) = (transit.producer_id, transit.producer_epoch);
         metadata.complete_transition(&mut cx.env, transit);
         Ok(Written { coordinator_epoch, producer_id, producer_epoch })
@@ -191,10 +198,15 @@ impl TransactionCoordinator {
     ) {
         rule!(cx.env, "C-APP-7");
         let is_completion = matches!(callback, ResponseCallback::WriteTxnCompletion);
-        if is_completion && error == ErrorCode::CoordinatorNotAvailable {
-            return self.retry_completion_later(cx, prepared);
+        let retries = is_completion && error == ErrorCode::CoordinatorNotAvailable;
+        let (transactional_id, coordinator_epoch) =
+            (prepared.transactional_id, prepared.coordinator_epoch);
+        if retries {
+            self.retry_completion_later(cx, prepared);
         }
-        let PreparedTransition { transactional_id, coordinator_epoch, .. } = prepared;
+        if retries && !cx.env.on(Defect::CoordinatorClearsPendingOnRetry) {
+            return;
+        }
         let owned = self.state_manager.get_under_epoch(cx, transactional_id, coordinator_epoch);
         if let Ok((_, metadata)) = owned {
             metadata.pending_state = None;

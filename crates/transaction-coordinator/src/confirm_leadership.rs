@@ -44,7 +44,11 @@ impl TransactionCoordinator {
         callback: ResponseCallback,
         error: ErrorCode,
     ) {
-        if !is_fatal(error) || cx.env.on(Defect::UpstreamCoordinatorStaleAnswerFences) {
+        let judges_from_memory = error == ErrorCode::InvalidTxnState
+            && cx.env.on(Defect::CoordinatorEmptyCommitJudgedFromMemory);
+        let confirms =
+            !judges_from_memory && !cx.env.on(Defect::UpstreamCoordinatorStaleAnswerFences);
+        if !is_fatal(error) || !confirms {
             return self.run_callback(cx, transactional_id, callback, Err(error));
         }
         match self.state_manager.get_transaction_state(cx, transactional_id) {

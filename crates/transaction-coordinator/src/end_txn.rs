@@ -7,7 +7,9 @@
 use eosim_types::message::EndTxnRequest;
 use eosim_types::record::TransactionResult;
 use eosim_types::version::TransactionVersion;
-use eosim_types::{CoordinatorEpoch, ErrorCode, ProducerEpoch, ProducerId, TransactionalId, rule};
+use eosim_types::{
+    CoordinatorEpoch, Defect, ErrorCode, ProducerEpoch, ProducerId, TransactionalId, rule,
+};
 
 use crate::action::{Ctx, ReplyTo};
 use crate::append_transaction_to_log::{PreparedTransition, Written};
@@ -161,14 +163,17 @@ impl TransactionCoordinator {
         rule!(cx.env, "C-END-20");
         let owned = self.state_manager.get_under_epoch(cx, transactional_id, coordinator_epoch);
         let (_, metadata) = owned.expect("owned when the decision became the state");
+        let current = (metadata.producer_id, metadata.producer_epoch);
         let transit =
             metadata.prepare_complete(&mut cx.env).expect("a decision that became the state");
         rule!(cx.env, "C-END-21");
-        let identity = if callback.bumps_epoch {
-            (transit.producer_id, transit.producer_epoch)
-        } else {
+        let identity = if !callback.bumps_epoch {
             rule!(cx.env, "C-END-7");
             NO_IDENTITY
+        } else if cx.env.on(Defect::CoordinatorReturnsCurrentIdentityOnOverflow) {
+            current
+        } else {
+            (transit.producer_id, transit.producer_epoch)
         };
         callback.caller.answer(cx, Ok(identity));
         let prepared = PreparedTransition { transactional_id, coordinator_epoch, transit };

@@ -44,7 +44,7 @@ pub(crate) fn end_transaction(
         return Err(ErrorCode::InvalidProducerIdMapping);
     }
     rule!(cx.env, "C-END-12");
-    if !is_valid_epoch(metadata, end, retry) {
+    if !is_valid_epoch(&cx.env, metadata, end, retry) {
         return Err(ErrorCode::ProducerFenced);
     }
     rule!(cx.env, "C-END-13");
@@ -57,6 +57,9 @@ pub(crate) fn end_transaction(
             bump_epoch(cx, metadata, ids, end, true)
         }
         (Empty, Commit) => empty_commit(cx, metadata, ids, end),
+        (CompleteCommit, Commit) if cx.env.on(Defect::CoordinatorEndTxnAckFromPreviousComplete) => {
+            Ok(EndTxnStep::Answer(done))
+        }
         (CompleteCommit | CompleteAbort, Commit) if !is_retry => {
             empty_commit(cx, metadata, ids, end)
         }
@@ -90,12 +93,18 @@ fn find_retry(env: &Env<'_>, metadata: &TransactionMetadata, end: &EndTransactio
     Retry { is_overflow, is_bump }
 }
 
-fn is_valid_epoch(metadata: &TransactionMetadata, end: &EndTransaction, retry: Retry) -> bool {
+fn is_valid_epoch(
+    env: &Env<'_>,
+    metadata: &TransactionMetadata,
+    end: &EndTransaction,
+    retry: Retry,
+) -> bool {
     let (requested, current) = (end.producer_epoch, metadata.producer_epoch);
     if metadata.is_fence_pending() {
         return (!end.is_from_client || requested == current) && requested >= current;
     }
     match metadata.state {
+        Ongoing if env.on(Defect::CoordinatorEndTxnNoTxnIdentity) && retry.is_bump => true,
         Ongoing | Empty => requested == current,
         PrepareCommit | PrepareAbort => retry.is_bump,
         CompleteCommit | CompleteAbort => {
@@ -112,7 +121,8 @@ fn empty_commit(
     ids: &mut ProducerIdManager,
     end: &EndTransaction,
 ) -> Result<EndTxnStep, ErrorCode> {
-    if cx.env.kafka.has(Capability::EmptyCommitBumps) {
+    let judges = cx.env.on(Defect::CoordinatorEmptyCommitJudgedFromMemory);
+    if cx.env.kafka.has(Capability::EmptyCommitBumps) && !judges {
         bump_epoch(cx, metadata, ids, end, true)
     } else {
         Err(ErrorCode::InvalidTxnState)

@@ -9,6 +9,7 @@ use eosim_types::record::TransactionState::{
     CompleteAbort, CompleteCommit, Dead, Empty, Ongoing, PrepareAbort, PrepareCommit,
     PrepareEpochFence,
 };
+use eosim_types::version::TransactionVersion;
 use eosim_types::{Defect, ErrorCode, ProducerEpoch, ProducerId, TransactionalId, rule};
 
 use crate::action::{Ctx, ReplyTo};
@@ -93,13 +94,15 @@ impl TransactionCoordinator {
                 self.append_transaction_to_log(cx, prepared, callback);
             }
             InitProducerIdStep::Fence(producer_id, producer_epoch) => {
+                let raises = !cx.env.on(Defect::CoordinatorInitAbortsWithSameEpoch);
+                let same_epoch = TransactionVersion::Tv0;
                 let request = EndTransaction {
                     transactional_id,
                     producer_id,
                     producer_epoch,
                     result: TransactionResult::Abort,
                     is_from_client: false,
-                    version: cx.metadata.transaction_version,
+                    version: if raises { cx.metadata.transaction_version } else { same_epoch },
                 };
                 self.end_transaction(cx, request, EndTxnCaller::InitProducerId { to, version });
             }
@@ -232,6 +235,9 @@ fn fence(
     } else if expected.is_some() {
         rule!(cx.env, "C-INIT-17");
     }
-    let fenced = metadata.prepare_fence_producer_epoch(&mut cx.env)?;
+    let mut fenced = metadata.prepare_fence_producer_epoch(&mut cx.env)?;
+    if cx.env.on(Defect::CoordinatorInitAbortsWithSameEpoch) {
+        fenced = metadata.producer_epoch;
+    }
     Ok(InitProducerIdStep::Fence(metadata.producer_id, fenced))
 }

@@ -120,7 +120,17 @@ impl TransactionCoordinator {
     ) {
         rule!(cx.env, "C-LOAD-6");
         rule!(cx.env, "C-LOAD-7");
-        let decided = prepare_completions(cx, coordinator_epoch, &mut metadata);
+        if cx.env.on(Defect::CoordinatorLoadRefusedIfCached)
+            && self.state_manager.transaction_metadata_cache.contains_key(&partition)
+        {
+            return;
+        }
+        let skips = cx.env.on(Defect::CoordinatorLoadSkipsPrepared);
+        let decided = if skips {
+            Vec::new()
+        } else {
+            prepare_completions(cx, coordinator_epoch, &mut metadata)
+        };
         let entry =
             TxnMetadataCacheEntry { coordinator_epoch, metadata_per_transactional_id: metadata };
         self.state_manager.transaction_metadata_cache.insert(partition, entry);

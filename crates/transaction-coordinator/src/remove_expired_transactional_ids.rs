@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use eosim_types::record::{BATCH_OVERHEAD, TransactionLogRecord, TransactionState};
-use eosim_types::{CoordinatorEpoch, ErrorCode, ProducerEpoch, TransactionalId, rule};
+use eosim_types::{CoordinatorEpoch, Defect, ErrorCode, ProducerEpoch, TransactionalId, rule};
 
 use crate::action::{CoordinatorTimer, Ctx};
 use crate::append_transaction_to_log::PendingAppend;
@@ -90,7 +90,7 @@ impl TransactionCoordinator {
             let is_dead = metadata.pending_state == Some(TransactionState::Dead);
             if is_gone && is_dead && metadata.producer_epoch == producer_epoch {
                 entry.metadata_per_transactional_id.remove(&id);
-            } else {
+            } else if !cx.env.on(Defect::CoordinatorExpiryKeepsPendingDead) {
                 metadata.pending_state = None;
             }
         }

@@ -24,6 +24,8 @@ pub(crate) enum ResponseCallback {
     EndTxn(EndTxnCallback),
     /// The completion of a transaction; nobody is answered.
     WriteTxnCompletion,
+    /// Whoever it was has been answered.
+    Answered,
 }
 
 /// Who asked for the end of a transaction.
@@ -128,6 +130,18 @@ impl ResponseCallback {
 }
 
 impl TransactionCoordinator {
+    /// The defect `tc.addpart.ack_before_replicated`: AddPartitionsToTxn is answered now.
+    pub(crate) fn answer_added_before_replicated(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        callback: &mut ResponseCallback,
+    ) {
+        if let ResponseCallback::AddPartitionsToTxn { to, index } = *callback {
+            *callback = ResponseCallback::Answered;
+            self.transaction_answered(cx, to, index, ErrorCode::None);
+        }
+    }
+
     /// Runs what follows an operation.
     pub(crate) fn run_callback(
         &mut self,
@@ -155,6 +169,7 @@ impl TransactionCoordinator {
             ResponseCallback::WriteTxnCompletion => {
                 rule!(cx.env, "C-MRK-12");
             }
+            ResponseCallback::Answered => {}
         }
     }
 }

@@ -239,11 +239,20 @@ fn destination(cx: &mut Ctx<'_>, partition: TopicPartition) -> Destination {
         rule!(cx.env, "H-3");
         let is_skipped = cx.env.kafka.has(Capability::MarkerNeedsLeader)
             && cx.env.on(Defect::UpstreamCoordinatorMarkerSkippedWithoutLeader);
-        return if is_skipped { Destination::Nowhere } else { Destination::UnknownBroker };
+        return if is_skipped { Destination::Nowhere } else { unknown_broker(cx) };
     };
     rule!(cx.env, "C-MRK-3");
     if cx.metadata.brokers.contains_key(&leader) {
         Destination::Broker(leader)
+    } else {
+        unknown_broker(cx)
+    }
+}
+
+/// Unknown is not deleted.
+fn unknown_broker(cx: &Ctx<'_>) -> Destination {
+    if cx.env.on(Defect::MarkerUnknownLeaderMeansDeleted) {
+        Destination::Nowhere
     } else {
         Destination::UnknownBroker
     }

@@ -44,8 +44,8 @@ macro_rules! defects {
                 match self { $(Self::$variant => $about),+ }
             }
 
-            /// The invariants of which one must break while it is on; empty for upstream findings
-            /// that break none or are not measured yet.
+            /// The invariants of which one must break while it is on, or "stuck"; empty for upstream
+            /// findings that break none or are not measured yet.
             #[must_use]
             pub const fn invariants(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$($invariant),*]),+ }
@@ -73,6 +73,66 @@ defects! {
     CoordinatorEndTxnBeforeReplicated = "tc.endtxn.answer_before_replicated", Broker,
         ["committed-lost", "torn-transaction", "outcome-contradicted"],
         "EndTxn is answered before Prepare… is replicated.";
+    ClientAbortsWithInFlight = "client.abort.with_inflight", Client,
+        ["open-transaction", "aborted-read", "early-read"],
+        "EndTxn(abort) leaves while batches are in flight (B100, KAFKA-14053).";
+    ClientExpiryDoesNotFailTransaction = "client.batch.expiry_does_not_fail_txn", Client,
+        ["committed-lost", "torn-transaction"],
+        "A batch that expires leaves its transaction as it was (B98, KAFKA-5385).";
+    ClientCommitSwallowsBrokerError = "client.commit.swallow_broker_error", Client,
+        ["committed-lost"],
+        "A commit that the coordinator refused returns as done (B107).";
+    ClientSendsEndTxnWhenEmpty = "client.endtxn.send_when_empty", Client,
+        ["healthy-producer-failed"],
+        "EndTxn is sent for a transaction without records and offsets (B34, KAFKA-18401).";
+    ClientNoSequenceWhileRetrying = "client.seq.missing_on_retry_buffer", Client,
+        ["reordering", "healthy-producer-failed", "acknowledged-lost"],
+        "A batch that is numbered while another is sent again gets sequence 0 (B113, sarama 3354).";
+    ControllerHandsOutCurrentBlock = "k.pid.hand_out_current_block", Broker,
+        ["producer-identity-shared", "duplicate", "acknowledged-lost"],
+        "The controller hands out the current block of producer ids, not the next (B38, KAFKA-15552).";
+    MarkerUnknownLeaderMeansDeleted = "marker.unknown_leader_means_deleted", Broker,
+        ["open-transaction", "torn-transaction"],
+        "A partition whose leader is not known counts as deleted and gets no marker (B51, KAFKA-5202).";
+    ReaderSolitaryAbortBreaks = "reader.filter.solitary_abort_breaks", Client,
+        ["skipped"],
+        "An ABORT marker that ends nothing makes the reader skip what the producer writes next (B92).";
+    CoordinatorAddPartitionsBeforeReplicated = "tc.addpart.ack_before_replicated", Broker,
+        ["committed-lost", "acknowledged-lost", "torn-transaction"],
+        "AddPartitionsToTxn is answered before its record is replicated (B41).";
+    CoordinatorChecksIdBeforePending = "tc.addpart.id_check_before_pending", Broker,
+        ["healthy-producer-failed"],
+        "AddPartitionsToTxn looks at the producer id before it looks for a pending transition (B30, KAFKA-18660).";
+    CoordinatorClearsPendingOnRetry = "tc.append.clear_pending_on_retry", Broker,
+        ["open-transaction", "stuck"],
+        "The pending state is cleared although the completion is written again (B18, KAFKA-5416).";
+    CoordinatorEndTxnAckFromPreviousComplete = "tc.endtxn.ack_from_previous_complete", Broker,
+        ["committed-lost", "acknowledged-lost"],
+        "A commit is acknowledged because the transaction before was committed (B06).";
+    CoordinatorEmptyCommitJudgedFromMemory = "tc.endtxn.empty_commit_judged_from_memory", Broker,
+        ["healthy-producer-failed"],
+        "A deposed coordinator refuses a commit to which it knows no partitions (B35, KAFKA-21181).";
+    CoordinatorEndTxnNoTxnIdentity = "tc.endtxn.no_txn_identity", Broker,
+        ["aborted-read", "early-read", "committed-lost", "torn-transaction"],
+        "EndTxn with the epoch of the transaction before ends the present one (B01, KAFKA-17754).";
+    CoordinatorReturnsCurrentIdentityOnOverflow = "tc.endtxn.return_current_identity_on_overflow", Broker,
+        ["healthy-producer-failed"],
+        "EndTxn at the last epoch answers with the id that is used up (B30, KAFKA-18660).";
+    CoordinatorExpiryKeepsPendingDead = "tc.expire.keep_pending_dead", Broker,
+        ["healthy-producer-failed", "stuck"],
+        "An expiry whose tombstone is refused leaves the transactional id blocked (B19, KAFKA-7519).";
+    CoordinatorInitAbortsWithSameEpoch = "tc.init.abort_with_same_epoch", Broker,
+        ["fenced-effect", "torn-transaction"],
+        "InitProducerId aborts an open transaction without raising the epoch (B14, KAFKA-5231).";
+    CoordinatorLoadOnPartitionEpochChange = "tc.load.on_partition_epoch_change", Broker,
+        ["healthy-producer-failed", "stuck", "broken-assumption"],
+        "A change of the ISR makes the leader load its coordinator state anew (B26, KAFKA-15468).";
+    CoordinatorLoadRefusedIfCached = "tc.load.refuse_if_cached", Broker,
+        ["stuck"],
+        "A load ends without effect if something of the partition is cached (B25, KAFKA-9307).";
+    CoordinatorLoadSkipsPrepared = "tc.load.skip_resume_prepare", Broker,
+        ["open-transaction", "torn-transaction", "stuck"],
+        "A new coordinator does not go on with what is decided (B24, KAFKA-5131).";
     UpstreamLeaderSnapshotKeepsOneBatch = "upstream.leader.snapshot_keeps_one_batch", Upstream,
         ["producer-state"],
         "A restart leaves one remembered batch per producer in place of five (L-DUP-7).";

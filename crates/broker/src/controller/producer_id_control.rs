@@ -5,7 +5,7 @@
 
 use eosim_types::message::{AllocateProducerIdsRequest, AllocateProducerIdsResponse};
 use eosim_types::metadata::MetadataImage;
-use eosim_types::{Env, ErrorCode, ProducerId, rule};
+use eosim_types::{Defect, Env, ErrorCode, ProducerId, rule};
 
 use super::cluster_control::check_broker_epoch;
 
@@ -29,11 +29,14 @@ impl ProducerIdControlManager {
         if !check_broker_epoch(image, request.broker, request.broker_epoch) {
             return refusal(ErrorCode::StaleBrokerEpoch);
         }
-        let first = self.next_producer_id;
+        let mut first = self.next_producer_id;
+        if env.on(Defect::ControllerHandsOutCurrentBlock) {
+            first = (first - i64::from(block_size)).max(0);
+        }
         if first > i64::MAX - i64::from(block_size) {
             return refusal(ErrorCode::UnknownServerError);
         }
-        self.replay(first + i64::from(block_size), env);
+        self.replay(self.next_producer_id + i64::from(block_size), env);
         AllocateProducerIdsResponse {
             error: ErrorCode::None,
             producer_id_start: ProducerId(first),

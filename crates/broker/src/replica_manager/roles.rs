@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use eosim_storage::UnifiedLog;
 use eosim_types::metadata::{MetadataImage, PartitionMetadata};
-use eosim_types::{BrokerId, CoordinatorEpoch, TopicPartition, rule};
+use eosim_types::{BrokerId, CoordinatorEpoch, Defect, TopicPartition, rule};
 
 use super::ReplicaManager;
 use super::partition::{Partition, RoleChange};
@@ -99,7 +99,10 @@ impl ReplicaManager {
         if leads {
             partition.maybe_increment_leader_high_watermark(io);
             self.remove_fetcher(tp);
-            return (change == RoleChange::Elected).then_some(LeadershipChange::Elected(epoch));
+            let reloads = io.env.on(Defect::CoordinatorLoadOnPartitionEpochChange)
+                && metadata.partition_epoch > before;
+            let is_elected = change == RoleChange::Elected || reloads;
+            return is_elected.then_some(LeadershipChange::Elected(epoch));
         }
         if change == RoleChange::Following {
             self.follow(io, tp, metadata.leader);

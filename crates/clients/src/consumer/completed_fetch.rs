@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use eosim_types::message::IsolationLevel;
 use eosim_types::record::{AbortedTxn, Payload, RecordBatch, TransactionResult};
-use eosim_types::{Env, Few, LeaderEpoch, ProducerId, TopicPartition, Value, rule};
+use eosim_types::{Defect, Env, Few, LeaderEpoch, ProducerId, TopicPartition, Value, rule};
 
 use crate::exception::{Exception, ExceptionClass};
 
@@ -141,7 +141,10 @@ impl CompletedFetch {
                 self.consume_aborted_transactions_up_to(batch.last_offset());
                 if ends_abort(&batch) {
                     // K-FILT-8: there may be nothing to remove.
-                    self.aborted_producer_ids.remove(&batch.producer_id);
+                    let ended = self.aborted_producer_ids.remove(&batch.producer_id);
+                    if !ended && env.on(Defect::ReaderSolitaryAbortBreaks) {
+                        self.aborted_producer_ids.insert(batch.producer_id);
+                    }
                 } else if self.is_batch_aborted(&batch) {
                     self.next_fetch_offset = self.next_fetch_offset.max(batch.next_offset());
                     continue;

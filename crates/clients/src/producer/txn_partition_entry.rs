@@ -66,6 +66,11 @@ impl TxnPartitionEntry {
         batches[id].tracked = false;
     }
 
+    /// Has a batch in flight been sent before?
+    pub(crate) fn is_retrying(&self, batches: &Batches) -> bool {
+        self.in_flight.iter().any(|known| batches[known.batch].retry)
+    }
+
     /// Takes all in-flight batches out, for an entry that is being forgotten.
     pub(crate) fn forget_in_flight(&mut self, batches: &mut Batches) {
         for known in self.in_flight.drain(..) {

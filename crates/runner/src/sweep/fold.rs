@@ -143,7 +143,8 @@ impl SweepSummary {
         let counts = match &result.run.verdict {
             _ if self.looks_for.is_empty() => true,
             Verdict::Safety(all) => all.iter().any(|a| self.looks_for.contains(&a.invariant)),
-            Verdict::Sound | Verdict::Liveness(_) | Verdict::Inconclusive(_) => false,
+            Verdict::Liveness(_) => self.looks_for.contains(&STUCK),
+            Verdict::Sound | Verdict::Inconclusive(_) => false,
         };
         if counts {
             self.counted += 1;

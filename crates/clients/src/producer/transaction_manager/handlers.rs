@@ -179,7 +179,9 @@ impl TransactionManager {
         env: &mut Env<'_>,
     ) {
         rule!(env, "P-REQ-8");
-        if !response.error.is_none() {
+        let is_swallowed =
+            env.on(Defect::ClientCommitSwallowsBrokerError) && !response.error.is_retriable();
+        if !response.error.is_none() && !is_swallowed {
             let definite =
                 !response.error.is_retriable() && response.error != ErrorCode::UnknownServerError;
             if definite && self.end_txn_sends == 1 {

@@ -8,7 +8,7 @@ use eosim_types::message::{
     CoordinatorKey, EndTxnRequest, FindCoordinatorRequest, InitProducerIdRequest, Request,
 };
 use eosim_types::{
-    BrokerId, Duration, Env, GroupId, Instant, TopicPartition, TransactionalId, rule,
+    BrokerId, Defect, Duration, Env, GroupId, Instant, TopicPartition, TransactionalId, rule,
 };
 
 use super::offsets::{OffsetsToCommit, TxnOffsetCommit};
@@ -178,7 +178,12 @@ impl TransactionManager {
         self.enqueue_new_partitions(env);
         let is_end_txn =
             |handler: &TxnRequestHandler| matches!(handler.request, TxnRequest::EndTxn { .. });
-        if has_incomplete_batches && self.pending_requests.first().is_some_and(is_end_txn) {
+        let overtakes =
+            self.state == State::AbortingTransaction && env.on(Defect::ClientAbortsWithInFlight);
+        if has_incomplete_batches
+            && !overtakes
+            && self.pending_requests.first().is_some_and(is_end_txn)
+        {
             // A batch that expired is complete while its request lives on, so an EndTxn(abort)
             // may overtake it (P-REQ-10).
             rule!(env, "P-REQ-9");
@@ -188,7 +193,8 @@ impl TransactionManager {
         if self.terminate_with_error(&handler) {
             return None;
         }
-        if is_end_txn(&handler) && !self.transaction_started {
+        let is_empty = !self.transaction_started && !env.on(Defect::ClientSendsEndTxnWhenEmpty);
+        if is_end_txn(&handler) && is_empty {
             rule!(env, "P-API-9");
             self.complete_result(handler.result, Ok(()));
             self.reset_transaction_state(env).ok()?;

@@ -77,7 +77,11 @@ impl TransactionManager {
         if stale && entry.in_flight().is_empty() {
             entry.start_sequences_at_beginning(producer, batches);
         }
-        batches[id].set_producer_state(producer, entry.next_sequence, is_transactional);
+        let mut sequence = entry.next_sequence;
+        if env.on(Defect::ClientNoSequenceWhileRetrying) && entry.is_retrying(batches) {
+            sequence = Sequence::ZERO;
+        }
+        batches[id].set_producer_state(producer, sequence, is_transactional);
         // P-DM-2: 0 follows the largest number.
         entry.next_sequence = entry.next_sequence.advance(batches[id].record_count());
         entry.add_in_flight(id, batches);
@@ -142,7 +146,10 @@ impl TransactionManager {
         batches: &mut Batches,
         env: &mut Env<'_>,
     ) -> Result<(), Exception> {
-        self.maybe_transition_to_error_state(exception, Caller::Sender, env)?;
+        let is_expired = exception.is(ErrorCode::RequestTimedOut);
+        if !is_expired || !env.on(Defect::ClientExpiryDoesNotFailTransaction) {
+            self.maybe_transition_to_error_state(exception, Caller::Sender, env)?;
+        }
         self.remove_in_flight_batch(id, batches);
         if self.has_fatal_error() {
             return Ok(());
