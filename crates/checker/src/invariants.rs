@@ -39,6 +39,7 @@ invariants! {
     offset_regressed,
     committed_unread,
     producer_state,
+    sequence_gap,
     aborted_index,
     last_stable_offset,
     bounds_retreat,

@@ -36,6 +36,17 @@ pub(crate) struct Ended {
     pub(crate) result: TransactionResult,
 }
 
+/// A batch that does not follow on what its log holds of its producer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SequenceGap {
+    pub(crate) producer_id: ProducerId,
+    pub(crate) producer_epoch: ProducerEpoch,
+    pub(crate) offset: i64,
+    pub(crate) base_sequence: Sequence,
+    /// What it should have followed; -1 if it is the first of its epoch.
+    pub(crate) last_sequence: Sequence,
+}
+
 /// Everything that replaying one log gives.
 #[derive(Default, Debug)]
 pub(crate) struct Replay {
@@ -49,6 +60,8 @@ pub(crate) struct Replay {
     pub(crate) producers: Vec<ProducerState>,
     /// By producer id, then by age: the batches whose copies are recognised (L-ENT-2).
     pub(crate) remembered: Vec<(ProducerId, RememberedBatch)>,
+    /// By offset.
+    pub(crate) gaps: Vec<SequenceGap>,
     /// No batch and no record is missing between offset 0 and the end.
     pub(crate) is_whole: bool,
     next_offset: i64,
@@ -62,6 +75,7 @@ impl Replay {
         self.aborted.clear();
         self.producers.clear();
         self.remembered.clear();
+        self.gaps.clear();
         self.is_whole = true;
         self.next_offset = 0;
     }
@@ -94,7 +108,11 @@ impl Replay {
         }
         let open = self.open.iter().find(|open| open.producer_id == batch.producer_id);
         let start = open.map_or(-1, |open| open.first_offset);
+        let is_known = self.producer(batch.producer_id).producer_epoch != ProducerEpoch::NONE;
         self.begin_epoch(batch);
+        if is_known {
+            self.follow(batch);
+        }
         self.remember(batch);
         let state = self.producer(batch.producer_id);
         state.last_sequence = batch.last_sequence();
@@ -155,6 +173,21 @@ impl Replay {
             state.last_sequence = Sequence::NONE;
             let forgotten = self.remembered_of(batch.producer_id);
             self.remembered.drain(forgotten);
+        }
+    }
+
+    /// L-SEQ-3, L-SEQ-4; a coordinator's own batches are not numbered (L-TOC-3).
+    fn follow(&mut self, batch: &RecordBatch) {
+        let last_sequence = self.producer(batch.producer_id).last_sequence;
+        let is_numbered = matches!(batch.payload, Payload::Records(_));
+        if is_numbered && !batch.base_sequence.follows(last_sequence) {
+            self.gaps.push(SequenceGap {
+                producer_id: batch.producer_id,
+                producer_epoch: batch.producer_epoch,
+                offset: batch.base_offset,
+                base_sequence: batch.base_sequence,
+                last_sequence,
+            });
         }
     }
 

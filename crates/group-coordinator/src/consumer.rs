@@ -13,7 +13,7 @@ use eosim_types::group_log::{
     ConsumerGroupMetadataValue, GroupLogRecord, MemberState,
 };
 use eosim_types::message::{CommittableOffset, GroupMember};
-use eosim_types::{Env, ErrorCode, Topic, TopicPartition, rule};
+use eosim_types::{Defect, Env, ErrorCode, Topic, TopicPartition, rule};
 
 mod current_assignment_builder;
 mod heartbeat;
@@ -176,7 +176,9 @@ impl ConsumerGroup {
             held.is_some_and(|(_, assignment_epoch)| received >= *assignment_epoch)
         };
         let current = member.current.member_epoch;
-        let accepted = received == current || received < current && offsets.iter().all(may_commit);
+        let is_strict = is_transactional && env.on(Defect::GroupTxnOffsetStrictMemberEpoch);
+        let is_older = received < current && !is_strict;
+        let accepted = received == current || is_older && offsets.iter().all(may_commit);
         if accepted { Ok(()) } else { Err(ErrorCode::StaleMemberEpoch) }
     }
 }

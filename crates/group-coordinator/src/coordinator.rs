@@ -15,7 +15,8 @@ use eosim_types::message::Response;
 use eosim_types::metadata::MetadataImage;
 use eosim_types::record::{Payload, RecordBatch};
 use eosim_types::{
-    ErrorCode, GroupId, LeaderEpoch, Names, ProducerEpoch, ProducerId, Sequence, Topic, rule,
+    Defect, ErrorCode, GroupId, LeaderEpoch, Names, ProducerEpoch, ProducerId, Sequence, Topic,
+    rule,
 };
 
 use crate::action::{Action, Cx, PreparedWrite, ReplyTo, Waiting};
@@ -70,7 +71,9 @@ impl GroupCoordinator {
     pub fn on_resigned(&mut self, cx: &mut Cx<'_>, partition: i32) {
         rule!(cx.env, "G-INT-8");
         self.loading.remove(&partition);
-        self.unload(cx, partition);
+        if !cx.env.on(Defect::GroupUnloadFails) {
+            self.unload(cx, partition);
+        }
     }
 
     fn unload(&mut self, cx: &mut Cx<'_>, partition: i32) {
@@ -98,6 +101,9 @@ impl GroupCoordinator {
         self.loading.remove(&partition);
         let mut shard = Shard::new(leader_epoch);
         for batch in batches {
+            if batch.base_offset > shard.end && cx.env.on(Defect::GroupLoadFailOnGap) {
+                return;
+            }
             shard.replay(&mut cx.env, batch.clone());
         }
         shard.advance(&mut cx.env, high_watermark);

@@ -7,7 +7,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use eosim_types::observation::OffsetDump;
 use eosim_types::record::{OffsetCommitRecord, TransactionResult};
-use eosim_types::{Env, GroupId, LeaderEpoch, ProducerId, TopicPartition, rule};
+use eosim_types::{Defect, Env, GroupId, LeaderEpoch, ProducerId, TopicPartition, rule};
 
 /// A group and a partition that it reads.
 pub(crate) type OffsetKey = (GroupId, TopicPartition);
@@ -91,7 +91,8 @@ impl OffsetMetadataManager {
             self.close(key, producer_id);
             let committed = self.offsets.get(&key);
             let is_later = committed.is_none_or(|c| stored.record_offset > c.record_offset);
-            if result == TransactionResult::Commit && is_later {
+            let any_order = env.on(Defect::GroupOffsetsMaterialiseInTxnOrder);
+            if result == TransactionResult::Commit && (is_later || any_order) {
                 self.offsets.insert(key, stored);
             }
         }

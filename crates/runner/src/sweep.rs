@@ -32,8 +32,8 @@ pub struct Sweep<'a> {
     pub partition: (u64, u64),
     /// Stop after so many failures.
     pub max_fail: Option<u64>,
-    /// Failures count for `max_fail` only if one of these invariants is broken, or if something is
-    /// stuck and "stuck" is among them; all count if it is empty.
+    /// Failures count for `max_fail` only if one of these invariants is broken, or if nothing moves
+    /// and [`STUCK`](eosim_scenario::plan::STUCK) is among them; all count if it is empty.
     pub looks_for: &'static [&'static str],
     /// Switches that are on in every run.
     pub defects: DefectSet,

@@ -23,6 +23,17 @@ impl From<Ms> for Duration {
     }
 }
 
+/// A length of time in minutes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Minutes(pub u32);
+
+impl From<Minutes> for Duration {
+    fn from(minutes: Minutes) -> Self {
+        Self::from_millis(u64::from(minutes.0) * 60_000)
+    }
+}
+
 /// Schema of a size or count that fits Kafka's `int`.
 type Int = Ranged<0, 2_147_483_647>;
 
@@ -105,6 +116,8 @@ settings! {
         "transaction.remove.expired.transaction.cleanup.interval.ms"
             remove_expired_transactional_ids_interval: Ms as "Millis",
         "offsets.commit.timeout.ms" offsets_commit_timeout: Ms as "Millis",
+        "offsets.retention.minutes" offsets_retention: Minutes as "Ranged<1, 1_000_000>",
+        "offsets.retention.check.interval.ms" offsets_retention_check_interval: Ms as "Millis",
         "group.initial.rebalance.delay.ms" group_initial_rebalance_delay: Ms as "Millis",
         "group.min.session.timeout.ms" group_min_session_timeout: Ms as "Millis",
         "group.max.session.timeout.ms" group_max_session_timeout: Ms as "Millis",

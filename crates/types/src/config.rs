@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{GroupId, ProducerEpoch};
+use crate::ids::{GroupId, ProducerEpoch, Sequence};
 use crate::message::IsolationLevel;
 use crate::time::Duration;
 use crate::version::{KafkaVersion, TransactionVersion};
@@ -207,6 +207,9 @@ pub struct ProducerConfig {
     pub reconnect_backoff: Duration,
     /// The transaction version that the client speaks.
     pub transaction_version: TransactionVersion,
+    /// The sequence with which a producer without transactions begins in each partition; 0 in Kafka.
+    /// Close to the last one it lets sequences wrap within a run.
+    pub first_sequence: Sequence,
 }
 
 impl Default for ProducerConfig {
@@ -229,6 +232,7 @@ impl Default for ProducerConfig {
             retry_backoff_max: Duration::from_millis(1_000),
             reconnect_backoff: Duration::from_millis(50),
             transaction_version: TransactionVersion::Tv2,
+            first_sequence: Sequence::ZERO,
         }
     }
 }

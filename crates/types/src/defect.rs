@@ -44,8 +44,8 @@ macro_rules! defects {
                 match self { $(Self::$variant => $about),+ }
             }
 
-            /// The invariants of which one must break while it is on, or "stuck"; empty for upstream
-            /// findings that break none or are not measured yet.
+            /// The invariants of which one must break while it is on, or "stuck"; empty for those that
+            /// break none or are not reached.
             #[must_use]
             pub const fn invariants(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$($invariant),*]),+ }
@@ -67,6 +67,105 @@ defects! {
     LeaderIndexDropAbortEntry = "leader.index.drop_abort_entry", Broker,
         ["aborted-read"],
         "An ABORT marker leaves no entry in the aborted-transaction index (B89).";
+    LeaderProduceNoTxnVerification = "leader.produce.no_txn_verification", Broker,
+        ["open-transaction", "outcome-contradicted", "aborted-read", "reordering", "stuck"],
+        "A leader takes a transactional batch without asking the coordinator (B02, B03, KIP-890).";
+    LeaderVerifyNoGuard = "leader.verify.no_guard", Broker,
+        ["open-transaction", "outcome-contradicted", "torn-transaction", "stuck"],
+        "A verified batch is appended although a marker came in between (B67, KAFKA-14561).";
+    LeaderVerifyForgetLowestSequence = "leader.verify.forget_lowest_sequence", Broker,
+        [],
+        "A verification does not remember the lowest sequence that waits (B68, KAFKA-14920).";
+    LeaderProduceGuardBeforeEpoch = "leader.produce.guard_before_epoch", Broker,
+        [],
+        "The verification is tested before the epoch: a fenced batch gets INVALID_TXN_STATE (B70, KAFKA-19690).";
+    LeaderSeqAcceptAnyWhenEmpty = "leader.seq.accept_any_when_empty", Broker,
+        ["reordering", "duplicate", "acknowledged-lost", "committed-lost", "sequence-gap"],
+        "Without remembered batches any first sequence is taken, in version 2 too (B05, KAFKA-18202).";
+    LeaderDedupWindowOne = "leader.dedup.window_1", Broker,
+        ["healthy-producer-failed", "producer-state"],
+        "The leader remembers one batch of a producer in place of five (B74).";
+    LeaderDedupWindowZero = "leader.dedup.window_0", Broker,
+        ["healthy-producer-failed", "duplicate", "reordering"],
+        "A batch sent again is refused as out of order, never known again (B74).";
+    LeaderDedupKeepAfterAbort = "leader.dedup.keep_after_abort", Broker,
+        ["committed-lost", "acknowledged-lost", "producer-state", "healthy-producer-failed"],
+        "Batches of an aborted transaction are taken for copies of the next one's (B75).";
+    LeaderExpireIgnoreMarkerTime = "leader.expire.ignore_marker_time", Broker,
+        ["producer-state", "open-transaction"],
+        "Producers expire by the time of their data alone, right after a late marker (B58, KAFKA-9144).";
+    LeaderStateDropWithLogStart = "leader.state.drop_with_log_start", Broker,
+        ["healthy-producer-failed", "duplicate", "producer-state"],
+        "A producer is forgotten when its last record is deleted (B59, KAFKA-7190).";
+    LeaderOpenAcceptBeforeStateRecovered = "leader.open.accept_before_state_recovered", Broker,
+        ["producer-state", "reordering", "duplicate", "sequence-gap"],
+        "A new leader begins without producer state (B77).";
+    LeaderFetchHighWatermarkReadTwice = "leader.fetch.hw_read_twice", Broker,
+        ["early-read", "aborted-read", "last-stable-offset"],
+        "Whether a transaction is open is tested against one high watermark, another one is the bound (B64, KAFKA-9807).";
+    LeaderLsoIgnoreOpenTxn = "leader.lso.ignore_open_txn", Broker,
+        ["early-read", "aborted-read"],
+        "A read_committed fetch is not bounded by open transactions (B97).";
+    LeaderFetchAbortedRangeRelative = "leader.fetch.aborted_range_relative", Broker,
+        ["aborted-read"],
+        "The range searched for aborted transactions ends at an offset relative to its segment (B89).";
+    LeaderFetchAbortedSnapshotEarly = "leader.fetch.aborted_snapshot_early", Broker,
+        ["aborted-read"],
+        "A fetch does not see the aborted transaction whose marker was written last (B89).";
+    LeaderMarkerWrongErrorWhenNotLeader = "leader.marker.wrong_error_when_not_leader", Broker,
+        ["open-transaction", "torn-transaction", "committed-lost"],
+        "Who leads no more answers a marker with an error that ends its way (B50, KAFKA-5357).";
+    LeaderMarkerDoubleDecrement = "leader.marker.double_decrement", Broker,
+        [],
+        "A marker with offsets counts twice, and the answer leaves before all is written (B52, KAFKA-17877).";
+    SeqWrapNegative = "seq.wrap.negative", Broker,
+        ["healthy-producer-failed", "reordering", "producer-state"],
+        "The last sequence of a batch across the wrap is negative (B81, KAFKA-7692).";
+    LogRecoverSnapshotOffsetWrong = "log.recover.snapshot_offset_wrong", Broker,
+        ["producer-state", "duplicate", "healthy-producer-failed"],
+        "Recovery replays nothing of what follows a snapshot (B61, KAFKA-5249).";
+    LogRecoverDeleteNeededSnapshot = "log.recover.delete_needed_snapshot", Broker,
+        [],
+        "Recovery deletes the snapshots and rebuilds from what the log still holds (B61, KAFKA-10832).";
+    LogRecoverSecondStateInstance = "log.recover.second_state_instance", Broker,
+        ["producer-state", "duplicate", "healthy-producer-failed"],
+        "Crash recovery fills another producer state than the one that appends use (B61, KAFKA-12520).";
+    FollowerTruncateIgnoreResponseEpoch = "follower.truncate.ignore_response_epoch", Broker,
+        [],
+        "A follower cuts its log by an answer to a question of an older epoch (B82, KAFKA-18991).";
+    ControllerElectionUnclean = "k.election.unclean", Broker,
+        ["acknowledged-lost", "committed-lost", "open-transaction", "offset-reuse"],
+        "Any replica that lives is elected when none in sync does (B12).";
+    CleanerDropLastSequence = "cleaner.drop_last_sequence", Broker,
+        [],
+        "Compaction drops the batch with a producer's last sequence (B85, KAFKA-5490).";
+    CleanerDropLastBatch = "cleaner.drop_last_batch", Broker,
+        [],
+        "Compaction drops the last batch of what it cleans (B84, KAFKA-17076).";
+    CleanerBoundBySegmentOnly = "cleaner.bound_by_segment_only", Broker,
+        ["committed-lost", "acknowledged-lost", "processed-twice", "offset-regressed"],
+        "Compaction goes beyond the last stable offset (B88, KAFKA-13194).";
+    GroupTxnOffsetSkipGenerationCheck = "group.txnoffset.skip_generation_check", Broker,
+        ["processed-twice", "offset-regressed"],
+        "Offsets in a transaction are taken from whoever sends them (B09, KIP-447).";
+    GroupTxnOffsetStrictMemberEpoch = "group.txnoffset.strict_member_epoch", Broker,
+        [],
+        "A commit with the member epoch before is refused although its partitions are kept (B10, KAFKA-19779).";
+    GroupOffsetsMaterialiseInTxnOrder = "group.offsets.materialise_in_txn_order", Broker,
+        [],
+        "Of two offsets the one whose transaction ends later wins, not the later record (B124, KAFKA-5247).";
+    GroupExpireIgnorePendingTxn = "group.expire.ignore_pending_txn", Broker,
+        ["committed-lost", "processed-twice", "effect-lost"],
+        "Expiry removes offsets that a transaction is about to commit (B128, KAFKA-19163).";
+    GroupExpireWhileRebalancing = "group.expire.while_rebalancing", Broker,
+        ["processed-twice", "effect-lost"],
+        "Expiry removes offsets of topics that members read (B132, KAFKA-13636).";
+    GroupLoadFailOnGap = "group.load.fail_on_gap", Broker,
+        ["stuck"],
+        "A load fails where compaction left a gap (B129, KAFKA-19862).";
+    GroupUnloadFails = "group.unload.fails", Broker,
+        ["processed-twice", "offset-regressed", "group-offsets"],
+        "Who is no coordinator any more keeps the state and answers from it (B129, KAFKA-20115).";
     CoordinatorTimeoutNoEpochBump = "tc.timeout.no_epoch_bump", Broker,
         ["torn-transaction", "committed-lost", "open-transaction"],
         "A transaction that timed out is aborted without raising the epoch (B13, KAFKA-6119).";

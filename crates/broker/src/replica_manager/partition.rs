@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use eosim_storage::UnifiedLog;
 use eosim_types::metadata::PartitionMetadata;
-use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{BrokerId, Defect, ErrorCode, LeaderEpoch, TopicPartition, rule};
 
 use super::delayed_operation::OperationId;
 use super::isr::Isr;
@@ -160,6 +160,9 @@ impl Partition {
         rule!(io.env, "L-LEP-1");
         leadership.leader_epoch_start_offset = self.log.log_end_offset();
         self.log.assign_epoch_start(self.leader_epoch, leadership.leader_epoch_start_offset);
+        if io.env.on(Defect::LeaderOpenAcceptBeforeStateRecovered) {
+            self.log.forget_producers();
+        }
         for replica in &mut leadership.remote_replicas {
             replica.reset(leadership.isr.committed.contains(&replica.id), io.env.now);
         }

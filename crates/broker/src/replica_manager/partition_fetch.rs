@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use eosim_types::message::{FetchPartition, FetchPartitionResponse, FetchRequest, IsolationLevel};
-use eosim_types::{BrokerId, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{BrokerId, Defect, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
 
 use super::not_hosted;
 use super::partition::{Leadership, Partition};
@@ -130,6 +130,9 @@ impl Partition {
     #[inline]
     fn bound(&self, io: &mut Io<'_>, params: &FetchParams) -> i64 {
         rule!(io.env, "L-FET-1");
+        if params.replica.is_none() && io.env.on(Defect::LeaderLsoIgnoreOpenTxn) {
+            return self.log.high_watermark();
+        }
         match (params.replica, params.isolation_level) {
             (Some(_), _) => self.log.log_end_offset(),
             (None, IsolationLevel::ReadUncommitted) => self.log.high_watermark(),

@@ -8,7 +8,7 @@ use eosim_types::message::{
     FetchPartitionResponse, FetchResponse, ListOffsetsAsker, ListOffsetsPartition,
     ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsTimestamp,
 };
-use eosim_types::{BrokerId, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{BrokerId, Defect, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
 
 use super::ReplicaManager;
 use super::partition::Partition;
@@ -44,7 +44,10 @@ impl ReplicaManager {
         answer: &FetchPartitionResponse,
     ) {
         let tp = answer.partition;
-        let Some(leader_epoch) = self.epoch_of_current_question(leader, tp) else { return };
+        let is_truncation = answer.diverging_epoch.is_some();
+        let any_epoch = is_truncation && io.env.on(Defect::FollowerTruncateIgnoreResponseEpoch);
+        let asked = self.epoch_of_current_question(leader, tp, any_epoch);
+        let Some(leader_epoch) = asked else { return };
         match answer.error {
             ErrorCode::None => {
                 if self.take_partition_data(io, leader_epoch, answer).is_err() {
@@ -63,15 +66,17 @@ impl ReplicaManager {
         }
     }
 
-    /// The leader epoch under which `tp` was asked for, if the same would be asked still.
+    /// The leader epoch under which `tp` was asked for, if the same would be asked still, or
+    /// `any_epoch` will do.
     fn epoch_of_current_question(
         &mut self,
         leader: BrokerId,
         tp: TopicPartition,
+        any_epoch: bool,
     ) -> Option<LeaderEpoch> {
         let log_end_offset = self.partitions.get(tp)?.log.log_end_offset();
         let fetched = self.fetchers.get_mut(leader)?.partition_mut(tp)?;
-        fetched.is_current(log_end_offset).then_some(fetched.leader_epoch)
+        (any_epoch || fetched.is_current(log_end_offset)).then_some(fetched.leader_epoch)
     }
 
     fn take_partition_data(

@@ -12,7 +12,7 @@ use eosim_types::message::AddPartitionsToTxnTransaction;
 use eosim_types::record::RecordBatch;
 use eosim_types::version::TransactionSupportedOperation;
 use eosim_types::{
-    Duration, ErrorCode, Instant, ProducerEpoch, ProducerId, Sequence, TopicPartition,
+    Defect, Duration, ErrorCode, Instant, ProducerEpoch, ProducerId, Sequence, TopicPartition,
     TransactionalId, rule,
 };
 
@@ -62,8 +62,9 @@ impl PendingProduce {
     fn skips_verification(&self, io: &mut Io<'_>) -> bool {
         rule!(io.env, "L-VER-2");
         let adds = self.operation == TransactionSupportedOperation::AddPartition;
-        self.transactional_id.is_none()
-            || !(adds || io.spec.config.transaction_partition_verification_enable)
+        let verifies = io.spec.config.transaction_partition_verification_enable
+            && !io.env.on(Defect::LeaderProduceNoTxnVerification);
+        self.transactional_id.is_none() || !(adds || verifies)
     }
 }
 

@@ -15,7 +15,7 @@ use eosim_types::message::{
 };
 use eosim_types::record::{EndTransactionMarker, RecordBatch};
 use eosim_types::version::TransactionVersion;
-use eosim_types::{ErrorCode, Few, ProducerEpoch, ProducerId, Topic, TopicPartition, rule};
+use eosim_types::{Defect, ErrorCode, Few, ProducerEpoch, ProducerId, Topic, TopicPartition, rule};
 
 use super::ReplicaManager;
 use super::append::{AppendOptions, AppendResult};
@@ -140,7 +140,14 @@ impl ReplicaManager {
             verification_guard: VerificationGuard::SENTINEL,
             transaction_version: Some(marker.transaction_version),
         };
-        let appended = self.append_to_local_log(io, tp, batch.clone(), options)?;
+        let mut appended = self.append_to_local_log(io, tp, batch.clone(), options);
+        if let Err(refused) = &mut appended
+            && refused.error == ErrorCode::NotLeaderOrFollower
+            && io.env.on(Defect::LeaderMarkerWrongErrorWhenNotLeader)
+        {
+            refused.error = ErrorCode::UnsupportedForMessageFormat;
+        }
+        let appended = appended?;
         if is_offsets {
             let batch = RecordBatch { base_offset: appended.first_offset, ..batch };
             self.offset_markers.push((tp.partition, batch));
@@ -168,9 +175,13 @@ impl ReplicaManager {
         errors: PerPartition<ErrorCode>,
     ) {
         rule!(io.env, "L-WTM-6");
+        let has_offsets = errors.iter().any(|(tp, _)| tp.topic == Topic::CONSUMER_OFFSETS);
         self.merge_marker_errors(token, producer_id, errors);
         let Some(request) = self.marker_requests.get_mut(token) else { return };
         request.undecided -= 1;
+        if has_offsets && io.env.on(Defect::LeaderMarkerDoubleDecrement) {
+            request.undecided = request.undecided.saturating_sub(1);
+        }
         if request.undecided == 0
             && let Some(MarkerRequest { results, .. }) = self.marker_requests.remove(token)
         {

@@ -349,6 +349,31 @@ fn replicas_agree_from_the_later_log_start_on_l_fo_1() {
     assert_eq!(found[0].invariant, "offset-reuse");
 }
 
+#[test]
+fn sequences_follow_on_each_other_l_seq_4() {
+    let mut h = History::new();
+    let mut p = h.producer(5, None);
+    for _ in 0..3 {
+        h.write(&mut p, P0);
+    }
+    let with = |sequences: [i32; 3]| {
+        let mut dump = h.dump();
+        for replica in &mut dump.replicas {
+            for (batch, sequence) in replica.batches.iter_mut().zip(sequences) {
+                batch.base_sequence = Sequence(sequence);
+            }
+        }
+        dump
+    };
+    for gap in [[0, 2, 3], [0, 1, 1], [40, 42, 43]] {
+        h.breaks_in(&with(gap), "sequence-gap");
+    }
+    for legal in [[0, 1, 2], [40, 41, 42], [i32::MAX, 0, 1]] {
+        let found = h.seen_in(&[with(legal)]);
+        assert!(found.iter().all(|anomaly| anomaly.invariant != "sequence-gap"));
+    }
+}
+
 /// A restart forgets the transactions that ended before its snapshot, not those after it.
 #[test]
 fn last_stable_offset_after_a_restart_between_two_markers_l_snp_1_l_lso_1() {

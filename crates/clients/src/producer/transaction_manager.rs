@@ -128,7 +128,7 @@ impl TransactionManager {
             pending_partitions_in_transaction: BTreeSet::new(),
             partitions_in_transaction: BTreeSet::new(),
             pending_txn_offset_commits: BTreeSet::new(),
-            txn_partition_map: TxnPartitionMap::default(),
+            txn_partition_map: TxnPartitionMap::new(config.first_sequence),
             partitions_with_unresolved_sequences: BTreeMap::new(),
             partitions_to_rewrite_sequences: BTreeSet::new(),
             pending_transition: None,

@@ -27,21 +27,23 @@ pub(crate) struct TxnPartitionEntry {
     /// -1 if none.
     pub(crate) last_acked_offset: i64,
     in_flight: Vec<InFlightBatch>,
+    /// Where the numbering begins next time: at 0, except the first time if so configured.
+    first_sequence: Sequence,
 }
 
-impl Default for TxnPartitionEntry {
-    fn default() -> Self {
+impl TxnPartitionEntry {
+    /// An entry whose first batch gets `first_sequence`.
+    pub(crate) fn new(first_sequence: Sequence) -> Self {
         Self {
             producer: ProducerIdAndEpoch::NONE,
             next_sequence: Sequence::ZERO,
             last_acked_sequence: -1,
             last_acked_offset: -1,
             in_flight: Vec::new(),
+            first_sequence,
         }
     }
-}
 
-impl TxnPartitionEntry {
     /// The in-flight set in its order.
     pub(crate) fn in_flight(&self) -> &[InFlightBatch] {
         &self.in_flight
@@ -91,7 +93,8 @@ impl TxnPartitionEntry {
         producer: ProducerIdAndEpoch,
         batches: &mut Batches,
     ) {
-        let mut sequence = Sequence::ZERO;
+        let mut sequence = core::mem::replace(&mut self.first_sequence, Sequence::ZERO);
+        self.last_acked_sequence = sequence.0 - 1;
         for known in &mut self.in_flight {
             let batch = &mut batches[known.batch];
             batch.reset_producer_state(producer, sequence);
@@ -102,7 +105,6 @@ impl TxnPartitionEntry {
         self.in_flight.sort_unstable();
         self.producer = producer;
         self.next_sequence = sequence;
-        self.last_acked_sequence = -1;
     }
 
     /// P-SEQ-7: gives the numbers of a batch that is not in the log to the batches after it. A

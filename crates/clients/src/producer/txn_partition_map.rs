@@ -2,18 +2,24 @@
 
 use alloc::collections::BTreeMap;
 
-use eosim_types::TopicPartition;
+use eosim_types::{Sequence, TopicPartition};
 
 use super::producer_batch::Batches;
 use super::txn_partition_entry::TxnPartitionEntry;
 
 /// Entries by partition; when one comes into being: P-DM-4.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct TxnPartitionMap {
     entries: BTreeMap<TopicPartition, TxnPartitionEntry>,
+    /// Where a new entry begins: 0, except at first if so configured.
+    first_sequence: Sequence,
 }
 
 impl TxnPartitionMap {
+    pub(crate) fn new(first_sequence: Sequence) -> Self {
+        Self { entries: BTreeMap::new(), first_sequence }
+    }
+
     /// The entry of `partition`, if there is one.
     pub(crate) fn get(&self, partition: TopicPartition) -> Option<&TxnPartitionEntry> {
         self.entries.get(&partition)
@@ -26,7 +32,8 @@ impl TxnPartitionMap {
 
     /// The entry of `partition`, made if need be.
     pub(crate) fn get_or_create(&mut self, partition: TopicPartition) -> &mut TxnPartitionEntry {
-        self.entries.entry(partition).or_default()
+        let first_sequence = self.first_sequence;
+        self.entries.entry(partition).or_insert_with(|| TxnPartitionEntry::new(first_sequence))
     }
 
     /// All entries.
@@ -39,12 +46,14 @@ impl TxnPartitionMap {
         if let Some(mut entry) = self.entries.remove(&partition) {
             entry.forget_in_flight(batches);
         }
+        self.first_sequence = Sequence::ZERO;
     }
 
     /// Forgets everything (`reset`).
     pub(crate) fn reset(&mut self, batches: &mut Batches) {
         for entry in self.entries.values_mut() {
             entry.forget_in_flight(batches);
+            self.first_sequence = Sequence::ZERO;
         }
         self.entries.clear();
     }

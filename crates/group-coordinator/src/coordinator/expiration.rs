@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use eosim_types::group_log::GroupLogRecord;
 use eosim_types::record::Payload;
-use eosim_types::{GroupId, TopicPartition, rule};
+use eosim_types::{Defect, GroupId, TopicPartition, rule};
 
 use super::deletion::{group_tombstones, offset_tombstone};
 use super::{GroupCoordinator, group_batch};
@@ -59,7 +59,8 @@ fn expire_offsets(
     records: &mut Vec<GroupLogRecord>,
 ) -> bool {
     let offsets = &shard.latest.offsets;
-    let mut all_expired = !offsets.has_open_transactions(group);
+    let mut all_expired =
+        !offsets.has_open_transactions(group) || cx.env.on(Defect::GroupExpireIgnorePendingTxn);
     for tp in offsets.partitions_of(group) {
         if is_expired(cx, shard, group, tp) {
             records.push(offset_tombstone(group, tp));
@@ -74,7 +75,11 @@ fn is_expired(cx: &Cx<'_>, shard: &Shard, group: GroupId, tp: TopicPartition) ->
     let offsets = &shard.latest.offsets;
     let known = shard.group(group);
     let Some(stored) = offsets.committed(group, tp) else { return false };
-    if known.is_subscribed_to_topic(tp) || offsets.is_unstable(group, tp) {
+    let is_pending =
+        offsets.is_unstable(group, tp) && !cx.env.on(Defect::GroupExpireIgnorePendingTxn);
+    let is_read =
+        known.is_subscribed_to_topic(tp) && !cx.env.on(Defect::GroupExpireWhileRebalancing);
+    if is_read || is_pending {
         return false;
     }
     let base = match known {

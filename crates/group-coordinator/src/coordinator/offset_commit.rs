@@ -11,7 +11,7 @@ use eosim_types::message::{
     CommittableOffset, GroupMember, OffsetCommitRequest, PerPartition, TxnOffsetCommitRequest,
 };
 use eosim_types::record::{OffsetCommitRecord, Payload};
-use eosim_types::{ErrorCode, GroupId, ProducerEpoch, ProducerId, rule};
+use eosim_types::{Defect, ErrorCode, GroupId, ProducerEpoch, ProducerId, rule};
 
 use super::{GroupCoordinator, group_batch};
 use crate::action::{CommitReply, Cx, PreparedWrite, ReplyTo, Waiting};
@@ -106,6 +106,9 @@ impl GroupCoordinator {
         let (_, shard) = self.shard_of(cx, commit.group)?;
         let (member, version) = (commit.member, commit.version);
         let is_transactional = commit.producer.is_some();
+        if is_transactional && cx.env.on(Defect::GroupTxnOffsetSkipGenerationCheck) {
+            return Ok(());
+        }
         match shard.group(commit.group) {
             Group::Absent => {
                 rule!(cx.env, "G-OFF-1");

@@ -37,6 +37,7 @@ fn internal(topic: Topic, plan: &InternalTopic, brokers: u32) -> TopicSpec {
         min_insync_replicas: i32::try_from(min_insync).expect("at most 9"),
         cleanup_delete: false,
         cleanup_compact: true,
+        segment_bytes: plan.segment_bytes,
         ..TopicConfig::default()
     };
     let replicas = plan.assignment(brokers).iter().map(|ids| broker_ids(ids)).collect();

@@ -1,5 +1,6 @@
 //! Producers and consumers: who they are, how they are configured, what they do.
 
+use eosim_types::Sequence;
 use eosim_types::config::{ConsumerConfig, ProducerConfig};
 use eosim_types::message::IsolationLevel;
 use eosim_types::version::TransactionVersion;
@@ -37,6 +38,11 @@ pub struct Producer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Ranged<0, 2>")]
     pub transaction_version: Option<u8>,
+    /// The sequence with which it begins in each partition: 0 in Kafka, close to 2147483647 to let
+    /// sequences wrap. Only without a `transactional_id`, and before 4.5: others must begin at 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(with = "Ranged<0, 2_147_483_647>")]
+    pub first_sequence: i32,
     /// Settings, by Kafka's names.
     #[serde(default, skip_serializing_if = "ProducerSettings::is_empty")]
     pub settings: ProducerSettings,
@@ -74,12 +80,22 @@ impl Producer {
     pub fn config(&self) -> ProducerConfig {
         let newest = TransactionVersion::default();
         let transaction_version = self.transaction_version.map_or(newest, super::version_of);
-        self.settings.over(ProducerConfig { transaction_version, ..ProducerConfig::default() })
+        let first_sequence = Sequence(self.first_sequence);
+        self.settings.over(ProducerConfig {
+            transaction_version,
+            first_sequence,
+            ..ProducerConfig::default()
+        })
     }
 }
 
 fn one() -> u32 {
     1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(sequence: &i32) -> bool {
+    *sequence == 0
 }
 
 /// What a producer does.

@@ -149,11 +149,20 @@ pub struct InternalTopic {
     /// `min.insync.replicas` of the topic; fewer if there are fewer replicas.
     #[schemars(with = "Ranged<1, 9>")]
     pub min_insync_replicas: u32,
+    /// `segment.bytes` of the topic (`transaction.state.log.segment.bytes`,
+    /// `offsets.topic.segment.bytes`): only full segments are compacted.
+    #[schemars(with = "Ranged<1, 2_147_483_647>")]
+    pub segment_bytes: i32,
 }
 
 impl Default for InternalTopic {
     fn default() -> Self {
-        Self { partitions: 5, replication_factor: 3, min_insync_replicas: 2 }
+        Self {
+            partitions: 5,
+            replication_factor: 3,
+            min_insync_replicas: 2,
+            segment_bytes: 100 << 20,
+        }
     }
 }
 

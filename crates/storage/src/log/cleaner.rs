@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use eosim_types::group_log::GroupLogKey;
 use eosim_types::record::{AbortedTxn, Payload, RecordBatch, TransactionResult};
-use eosim_types::{Env, ProducerEpoch, ProducerId, TransactionalId, rule};
+use eosim_types::{Defect, Env, ProducerEpoch, ProducerId, TransactionalId, rule};
 
 use super::UnifiedLog;
 use super::log_segment::StoredBatch;
@@ -46,7 +46,10 @@ impl UnifiedLog {
     /// (L-CMP-1).
     pub fn clean(&mut self, env: &mut Env<'_>) {
         rule!(env, "L-CMP-1");
-        let end_offset = self.last_stable_offset().min(self.active_segment().base_offset);
+        let mut end_offset = self.last_stable_offset().min(self.active_segment().base_offset);
+        if env.on(Defect::CleanerBoundBySegmentOnly) {
+            end_offset = self.active_segment().base_offset;
+        }
         let end = self.segments.partition_point(|segment| {
             segment.batches.last().is_none_or(|last| last.batch.last_offset() < end_offset)
         });
@@ -166,7 +169,8 @@ impl CleaningPass {
                 |offset| offset == batch.last_offset(),
             )
         });
-        is_last_of_producer || batch.next_offset() == self.end_offset
+        is_last_of_producer && !env.on(Defect::CleanerDropLastSequence)
+            || batch.next_offset() == self.end_offset && !env.on(Defect::CleanerDropLastBatch)
     }
 
     /// An index entry goes with the last batch of its transaction.

@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use eosim_types::record::{AbortedTxn, RecordBatch};
-use eosim_types::{Env, Few, rule};
+use eosim_types::{Defect, Env, Few, rule};
 
 use super::UnifiedLog;
 
@@ -50,11 +50,17 @@ impl UnifiedLog {
         };
         rule!(env, "L-FET-3");
         let place = self.segment_of(last.base_offset);
-        let upper_bound = self.fetch_upper_bound_offset(place, last);
+        let mut upper_bound = self.fetch_upper_bound_offset(place, last);
+        if env.on(Defect::LeaderFetchAbortedRangeRelative) {
+            upper_bound -= self.segments[place].base_offset;
+        }
         for segment in &self.segments[place..] {
             if segment.collect_aborted_txns(env, from, upper_bound, &mut found) {
                 break;
             }
+        }
+        if env.on(Defect::LeaderFetchAbortedSnapshotEarly) {
+            found.retain(|aborted| aborted.last_offset + 1 < self.log_end_offset);
         }
         found
     }

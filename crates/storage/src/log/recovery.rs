@@ -77,6 +77,9 @@ impl UnifiedLog {
         self.producer_state.remove_stray_snapshots(&base_offsets);
         rule!(env, "L-SNP-6");
         self.rebuild_producer_state(env, self.log_end_offset, was_clean);
+        if !was_clean && env.on(Defect::LogRecoverSecondStateInstance) {
+            self.producer_state.forget_producers();
+        }
         rule!(env, "L-HW-5");
         self.update_high_watermark(env, self.high_watermark_checkpoint);
     }
@@ -152,6 +155,9 @@ impl UnifiedLog {
         let was_empty = manager.is_empty() && manager.map_end_offset() >= end_offset;
         let expiration = self.config.producer_id_expiration;
         manager.truncate_and_reload(env, self.log_start_offset, end_offset, expiration);
+        if env.on(Defect::LogRecoverSnapshotOffsetWrong) && manager.has_snapshots() {
+            manager.update_map_end_offset(end_offset);
+        }
         if end_offset > manager.map_end_offset() && !was_empty {
             rule!(env, "L-SNP-8");
             self.replay_segments(env, manager, end_offset);

@@ -149,11 +149,14 @@ impl UnifiedLog {
     pub fn update_high_watermark(&mut self, env: &mut Env<'_>, high_watermark: i64) -> bool {
         rule!(env, "L-HW-1");
         let high_watermark = high_watermark.clamp(self.log_start_offset, self.log_end_offset);
-        let changed = self.high_watermark != high_watermark;
-        self.high_watermark = high_watermark;
+        let before = core::mem::replace(&mut self.high_watermark, high_watermark);
+        let changed = before != high_watermark;
         rule!(env, "L-HW-4");
         self.producer_state.on_high_watermark_updated(env, high_watermark);
         self.maybe_update_first_unstable_offset(env);
+        if env.on(Defect::LeaderFetchHighWatermarkReadTwice) {
+            self.first_unstable_offset = self.first_unstable_offset.filter(|&at| at < before);
+        }
         changed
     }
 
@@ -213,6 +216,11 @@ impl UnifiedLog {
         self.producer_state.take_snapshot(env);
         self.recovery_point = base_offset;
         self.segments.push(LogSegment::new(base_offset));
+    }
+
+    /// Forgets every producer, as if the log held nothing up to its end. No correct replica does.
+    pub fn forget_producers(&mut self) {
+        self.producer_state.forget_producers();
     }
 
     /// Forgets producers and verifications that were silent too long (L-EXP-1, L-EXP-3).

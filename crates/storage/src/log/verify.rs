@@ -81,7 +81,8 @@ impl UnifiedLog {
         }
         rule!(env, "L-DUP-1");
         rule!(env, "L-DUP-3");
-        self.producer_state_manager().last_entry(batch.producer_id)?.find_duplicate_batch(batch)
+        let known = self.producer_state_manager().last_entry(batch.producer_id)?;
+        known.find_duplicate_batch(env, batch)
     }
 
     /// Tests one batch of a leader against producer state (L-PIPE-4, step 9). Returns the draft to
@@ -124,10 +125,14 @@ impl UnifiedLog {
         rule!(env, "L-TXN-1");
         let manager = self.producer_state_manager();
         let known = manager.last_entry(producer_id);
-        if known.is_some_and(|entry| producer_epoch < entry.producer_epoch) {
+        if known.is_some_and(|entry| producer_epoch < entry.producer_epoch)
+            && !env.on(Defect::LeaderProduceGuardBeforeEpoch)
+        {
             return Err(ErrorCode::InvalidProducerEpoch);
         }
-        if !self.config().verification_enabled || batch.is_control() {
+        let is_guarded =
+            self.config().verification_enabled && !env.on(Defect::LeaderProduceNoTxnVerification);
+        if !is_guarded || batch.is_control() || env.on(Defect::LeaderVerifyNoGuard) {
             return Ok(());
         }
         rule!(env, "L-GRD-4");

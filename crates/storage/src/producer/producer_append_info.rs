@@ -103,7 +103,7 @@ impl ProducerAppendInfo {
         if self.origin == AppendOrigin::Client {
             self.check_sequence(env, batch.producer_epoch, batch.base_sequence)?;
         }
-        self.updated.add_batch(env, batch.producer_epoch, BatchMetadata::of(batch));
+        self.updated.add_batch(env, batch.producer_epoch, BatchMetadata::of(env, batch));
         match self.updated.current_txn_first_offset {
             Some(_) if !batch.is_transactional => {
                 rule!(env, "L-TXN-3");
@@ -142,6 +142,9 @@ impl ProducerAppendInfo {
         producer_epoch: ProducerEpoch,
         first_sequence: Sequence,
     ) -> Result<(), ErrorCode> {
+        if self.current_is_empty && env.on(Defect::LeaderSeqAcceptAnyWhenEmpty) {
+            return Ok(());
+        }
         self.check_verified_sequence(env, first_sequence)?;
         rule!(env, "L-SEQ-5");
         let in_order = if producer_epoch != self.updated.producer_epoch {
@@ -181,7 +184,9 @@ impl ProducerAppendInfo {
             rule!(env, "L-SEQ-1");
             return Err(ErrorCode::OutOfOrderSequenceNumber);
         }
-        if first_sequence > verification.lowest_sequence {
+        if first_sequence > verification.lowest_sequence
+            && !env.on(Defect::LeaderVerifyForgetLowestSequence)
+        {
             rule!(env, "L-SEQ-2");
             return Err(ErrorCode::OutOfOrderSequenceNumber);
         }
@@ -242,7 +247,9 @@ impl ProducerAppendInfo {
         self.mark_effect(env, batch.producer_epoch, completed.is_some());
         self.updated.maybe_update_producer_epoch(batch.producer_epoch);
         self.updated.coordinator_epoch = marker.coordinator_epoch;
-        self.updated.last_timestamp = batch.max_timestamp;
+        if !env.on(Defect::LeaderExpireIgnoreMarkerTime) {
+            self.updated.last_timestamp = batch.max_timestamp;
+        }
         self.updated.current_txn_first_offset = None;
         self.updated.last_marker_result = Some(marker.result);
         Ok(completed)

@@ -28,9 +28,13 @@ impl BatchMetadata {
 
     /// `batch`, as it is remembered.
     #[must_use]
-    pub fn of(batch: &RecordBatch) -> Self {
+    pub fn of(env: &Env<'_>, batch: &RecordBatch) -> Self {
+        let mut last_sequence = batch.last_sequence();
+        if env.on(Defect::SeqWrapNegative) {
+            last_sequence.0 = batch.base_sequence.0.wrapping_add(batch.last_offset_delta);
+        }
         Self {
-            last_sequence: batch.last_sequence(),
+            last_sequence,
             last_offset: batch.last_offset(),
             offset_delta: batch.last_offset_delta,
             timestamp: batch.max_timestamp,
@@ -111,6 +115,12 @@ impl ProducerStateEntry {
         self.batches().last().map(|batch| batch.last_offset)
     }
 
+    /// A transaction is open, or the newest batch lies at or beyond `log_start_offset`.
+    pub(crate) fn has_data_from(&self, log_start_offset: i64) -> bool {
+        self.current_txn_first_offset.is_some()
+            || self.last_data_offset().is_some_and(|last| last >= log_start_offset)
+    }
+
     /// Remembers one more batch of `producer_epoch` (L-ENT-4, `addBatch`).
     pub fn add_batch(
         &mut self,
@@ -135,6 +145,10 @@ impl ProducerStateEntry {
     /// Merges a draft that was accepted (L-ENT-3, `update`).
     pub fn update(&mut self, env: &mut Env<'_>, draft: &Self) {
         rule!(env, "L-ENT-3");
+        let is_aborted = draft.last_marker_result == Some(TransactionResult::Abort);
+        if is_aborted && env.on(Defect::LeaderDedupKeepAfterAbort) {
+            self.producer_epoch = draft.producer_epoch;
+        }
         self.maybe_update_producer_epoch(draft.producer_epoch);
         for batch in draft.batches() {
             self.add_batch_metadata(env, *batch);
@@ -148,8 +162,13 @@ impl ProducerStateEntry {
     /// The remembered batch of which `batch` is a copy: same epoch, first and last sequence
     /// (L-DUP-1, `findDuplicateBatch`).
     #[must_use]
-    pub fn find_duplicate_batch(&self, batch: &RecordBatch) -> Option<BatchMetadata> {
-        if batch.producer_epoch != self.producer_epoch {
+    pub fn find_duplicate_batch(
+        &self,
+        env: &Env<'_>,
+        batch: &RecordBatch,
+    ) -> Option<BatchMetadata> {
+        let is_known = batch.producer_epoch == self.producer_epoch;
+        if !is_known || env.on(Defect::LeaderDedupWindowZero) {
             return None;
         }
         let (first, last) = (batch.base_sequence, batch.last_sequence());
@@ -175,7 +194,13 @@ impl ProducerStateEntry {
 
     fn add_batch_metadata(&mut self, env: &mut Env<'_>, batch: BatchMetadata) {
         rule!(env, "L-ENT-2");
-        let window = if env.on(Defect::LeaderDedupWindowFour) { 4 } else { NUM_BATCHES_TO_RETAIN };
+        let mut window = NUM_BATCHES_TO_RETAIN;
+        if env.on(Defect::LeaderDedupWindowFour) {
+            window = 4;
+        }
+        if env.on(Defect::LeaderDedupWindowOne) {
+            window = 1;
+        }
         if usize::from(self.batch_count) == window {
             self.batch_metadata.copy_within(1..window, 0);
             self.batch_count -= 1;

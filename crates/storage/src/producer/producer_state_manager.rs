@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 
 use eosim_types::record::AbortedTxn;
-use eosim_types::{Duration, Env, ProducerEpoch, ProducerId, Sequence, SortedMap, rule};
+use eosim_types::{Defect, Duration, Env, ProducerEpoch, ProducerId, Sequence, SortedMap, rule};
 
 use super::snapshot::{Snapshot, Snapshots};
 use super::transactions::Transactions;
@@ -50,6 +50,12 @@ impl ProducerStateManager {
         self.last_map_offset = 0;
         self.last_snapshot_offset = 0;
         self.guards_handed_out = 0;
+    }
+
+    /// Entries and transactions go, as if the log held nothing up to its end.
+    pub(crate) fn forget_producers(&mut self) {
+        self.producers.clear();
+        self.transactions.clear();
     }
 
     /// The entry of `producer_id` (`lastEntry`).
@@ -142,6 +148,9 @@ impl ProducerStateManager {
     /// The log begins at `log_start_offset` (L-DEL-2); entries and open transactions stay.
     pub fn on_log_start_offset_incremented(&mut self, env: &mut Env<'_>, log_start_offset: i64) {
         rule!(env, "L-DEL-2");
+        if env.on(Defect::LeaderStateDropWithLogStart) {
+            self.producers.retain(|entry| entry.has_data_from(log_start_offset));
+        }
         self.transactions.remove_unreplicated_before(env, log_start_offset);
         self.last_map_offset = self.last_map_offset.max(log_start_offset);
         self.last_snapshot_offset =
@@ -253,6 +262,9 @@ impl ProducerStateManager {
         log_end_offset: i64,
         expiration: Duration,
     ) {
+        if env.on(Defect::LogRecoverDeleteNeededSnapshot) {
+            self.snapshots.clear();
+        }
         self.snapshots.delete_outside(log_start_offset, log_end_offset);
         if self.last_map_offset != log_end_offset {
             self.producers.clear();

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use eosim_types::metadata::PartitionMetadata;
-use eosim_types::{BrokerId, Env, LeaderEpoch, rule};
+use eosim_types::{BrokerId, Defect, Env, LeaderEpoch, rule};
 
 use super::partition_registration::{PartitionRegistration, Unsettled};
 use super::reassignment::complete_reassignment;
@@ -99,6 +99,9 @@ impl<'a> PartitionChangeBuilder<'a> {
     pub(super) fn build(mut self, env: &mut Env<'_>) -> Option<PartitionRegistration> {
         self.complete_reassignment_if_needed();
         self.populate_target_elr(env);
+        if env.on(Defect::ControllerElectionUnclean) {
+            self.election = Election::Unclean;
+        }
         let result = self.elect_leader();
         let leader = result.leader;
         self.apply_election(result, env);
