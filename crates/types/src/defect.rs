@@ -155,7 +155,7 @@ defects! {
         [],
         "Of two offsets the one whose transaction ends later wins, not the later record (B124, KAFKA-5247).";
     GroupExpireIgnorePendingTxn = "group.expire.ignore_pending_txn", Broker,
-        ["committed-lost", "processed-twice", "effect-lost"],
+        [],
         "Expiry removes offsets that a transaction is about to commit (B128, KAFKA-19163).";
     GroupExpireWhileRebalancing = "group.expire.while_rebalancing", Broker,
         ["processed-twice", "effect-lost"],
