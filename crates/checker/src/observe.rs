@@ -109,11 +109,11 @@ impl Facts {
             }
             Observed::EndCalled { transaction, commit } => {
                 let at = self.transaction_named(*transaction, when);
-                let session = self.sessions.iter().rev().find(|session| session.actor == actor);
-                let session = session.map(|session| session.number);
                 let fact = &mut self.transactions[at as usize];
                 fact.end_called.get_or_insert(when);
                 if *commit {
+                    let session = self.sessions.iter().rev().find(|session| session.actor == actor);
+                    let session = session.map(|session| session.number);
                     fact.commit_called.get_or_insert(when);
                     let before = fact.commit_called_in;
                     fact.commit_called_in = session;

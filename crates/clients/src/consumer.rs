@@ -22,8 +22,10 @@ use alloc::vec::Vec;
 use eosim_actor::{Correlation, Cx};
 use eosim_types::config::{AutoOffsetReset, ConsumerConfig};
 use eosim_types::message::{
-    ApiKey, GroupMember, IsolationLevel, ListOffsetsTimestamp, MetadataRequest, Response,
+    ApiKey, CommittableOffset, GroupMember, IsolationLevel, ListOffsetsTimestamp, MetadataRequest,
+    Response,
 };
+use eosim_types::observation::Observed;
 use eosim_types::{
     BrokerId, ErrorCode, Instant, LeaderEpoch, SortedMap, TopicPartition, Value, rule,
 };
@@ -78,6 +80,22 @@ pub struct PolledPartition {
     pub records: Vec<(i64, Value)>,
     /// High watermark or last stable offset of the answer, by isolation level.
     pub bound: i64,
+}
+
+impl PolledPartition {
+    /// What an application that reads with `isolation_level` was given, as the checker is told.
+    #[must_use]
+    pub fn observed(self, isolation_level: IsolationLevel) -> Observed {
+        let Self { partition, from, to, leader_epoch: _, records, bound } = self;
+        Observed::Polled { partition, isolation_level, from, to, records, bound }
+    }
+
+    /// What commits it.
+    #[must_use]
+    pub const fn offset_behind(&self) -> CommittableOffset {
+        let (partition, offset, leader_epoch) = (self.partition, self.to, self.leader_epoch);
+        CommittableOffset { partition, offset, leader_epoch }
+    }
 }
 
 /// What the consumer tells the application besides records.
@@ -313,6 +331,21 @@ impl Consumer {
         self.outcomes.pop_front()
     }
 
+    /// Tells the checker of every outcome not taken yet.
+    pub(crate) fn observe_outcomes(&mut self, out: &mut ClientOut) {
+        let isolation_level = self.config.isolation_level;
+        for outcome in self.outcomes.drain(..) {
+            out.observe(match outcome {
+                ConsumerOutcome::PositionSet { partition, offset } => {
+                    Observed::PositionSet { partition, offset }
+                }
+                ConsumerOutcome::EndOffset { partition, offset } => {
+                    Observed::EndOffset { partition, isolation_level, offset }
+                }
+            });
+        }
+    }
+
     /// Asks for the end of every assigned partition (`endOffsets`).
     pub fn request_end_offsets(&mut self) {
         for assigned in &mut self.assigned {
@@ -423,8 +456,8 @@ impl Consumer {
 
     /// K-POS-1; an error counts wherever the position is, unless it is about the position.
     fn is_current(&self, buffered: &Buffered) -> bool {
-        let assigned = self.assigned.iter().find(|a| a.partition == buffered.partition());
-        let position = assigned.filter(|a| a.is_fetchable()).and_then(Assigned::valid_position);
+        let assigned = self.assigned(buffered.partition());
+        let position = assigned.and_then(Assigned::fetchable_position);
         let position = position.map(|position| position.offset);
         match buffered {
             Buffered::Failed { exception, .. } if !exception.is(ErrorCode::OffsetOutOfRange) => {

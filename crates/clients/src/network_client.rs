@@ -79,6 +79,11 @@ impl<R> Connection<R> {
         let (broken_at, introduction) = (None, None);
         Self { broker, in_flight, broken_at, is_open: false, introduction, is_connected: false }
     }
+
+    /// There is none any more; what goes out next makes a new one.
+    const fn closed(&mut self) {
+        (self.is_open, self.is_connected, self.introduction) = (false, false, None);
+    }
 }
 
 /// What the network brought and no poll has looked at.
@@ -237,8 +242,7 @@ impl<R> NetworkClient<R> {
             let (to, lane) = self.address(self.connections[node].broker);
             if !self.connections[node].in_flight.is_empty() {
                 self.connections[node].in_flight.clear();
-                self.connections[node].is_open = false;
-                self.connections[node].introduction = None;
+                self.connections[node].closed();
                 out.close(to, lane);
             }
         }
@@ -379,8 +383,7 @@ impl<R> NetworkClient<R> {
     fn end_all(&mut self, node: usize, how: &Answer, now: Instant, done: &mut Vec<Completed<R>>) {
         let connection = &mut self.connections[node];
         connection.broken_at = Some(now);
-        (connection.is_open, connection.is_connected) = (false, false);
-        connection.introduction = None;
+        connection.closed();
         done.extend(connection.in_flight.drain(..).map(|entry| Completed {
             request: entry.request,
             correlation: entry.correlation,

@@ -15,10 +15,10 @@ use eosim_types::message::{
     ProducePartitionResponse, ProduceResponse, Request, Response,
 };
 use eosim_types::observation::{EndOutcome, Observed, SendOutcome, TransactionRef};
-use eosim_types::version::{KafkaVersion, TransactionVersion};
+use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode as E, Instant, Marks, ProducerEpoch,
-    ProducerId, Sequence, TransactionalId, Value,
+    ActorId, BrokerId, Duration, ErrorCode as E, Instant, Marks, ProducerEpoch, ProducerId,
+    Sequence, TransactionalId, Value,
 };
 use harness::{api_versions, describe, image, t};
 
@@ -59,13 +59,7 @@ impl World {
 
     fn step(&mut self, event: Event<Message>) {
         let mut out = Out::new();
-        let env = Env {
-            now: self.now,
-            clock_skew_ms: 0,
-            kafka: KafkaVersion::default(),
-            defects: DefectSet::NONE,
-            marks: &mut self.marks,
-        };
+        let env = harness::env(self.now, &mut self.marks);
         self.client.step(&mut Cx { id: ActorId(9), env, choices: &mut Quiet }, event, &mut out);
         for effect in out.drain() {
             match effect {

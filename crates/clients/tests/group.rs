@@ -17,10 +17,9 @@ use eosim_types::message::{
     Response, SyncGroupResponse,
 };
 use eosim_types::observation::Observed;
-use eosim_types::version::{KafkaVersion, TransactionVersion};
+use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode, GroupId, Instant, LeaderEpoch, Marks,
-    TopicPartition,
+    ActorId, BrokerId, Duration, ErrorCode, GroupId, Instant, LeaderEpoch, Marks, TopicPartition,
 };
 use harness::{image, t};
 
@@ -96,13 +95,7 @@ impl Member {
                 self.poll();
             }
             let mut out: Out<Message, Observed> = Out::new();
-            let env = Env {
-                now: self.now,
-                clock_skew_ms: 0,
-                kafka: KafkaVersion::default(),
-                defects: DefectSet::NONE,
-                marks: &mut self.marks,
-            };
+            let env = harness::env(self.now, &mut self.marks);
             let mut cx = Cx { id: ActorId(9), env, choices: &mut Quiet };
             if let Some(returned) = self.consumer.turn(&mut cx, &mut out) {
                 self.returned = Some(returned);
@@ -475,13 +468,7 @@ impl Member {
 
     fn close(&mut self) {
         let mut out: Out<Message, Observed> = Out::new();
-        let env = Env {
-            now: self.now,
-            clock_skew_ms: 0,
-            kafka: KafkaVersion::default(),
-            defects: DefectSet::NONE,
-            marks: &mut self.marks,
-        };
+        let env = harness::env(self.now, &mut self.marks);
         self.asked.clear();
         let mut cx = Cx { id: ActorId(9), env, choices: &mut Quiet };
         self.consumer.close(&mut cx, &mut out);

@@ -13,10 +13,8 @@ use eosim_types::message::{
     Response,
 };
 use eosim_types::observation::Observed;
-use eosim_types::version::{KafkaVersion, TransactionVersion};
-use eosim_types::{
-    ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode, GroupId, Instant, LeaderEpoch, Marks,
-};
+use eosim_types::version::TransactionVersion;
+use eosim_types::{ActorId, BrokerId, Duration, ErrorCode, GroupId, Instant, LeaderEpoch, Marks};
 use harness::reader::{answer, records};
 use harness::{image, t};
 
@@ -87,13 +85,7 @@ impl Stage {
 
     fn step(&mut self, event: Event<Message>) {
         let mut out: Out<Message, Observed> = Out::new();
-        let env = Env {
-            now: self.now,
-            clock_skew_ms: 0,
-            kafka: KafkaVersion::default(),
-            defects: DefectSet::NONE,
-            marks: &mut self.marks,
-        };
+        let env = harness::env(self.now, &mut self.marks);
         self.app.step(&mut Cx { id: ActorId(9), env, choices: &mut Quiet }, event, &mut out);
         for effect in out.drain() {
             match effect {

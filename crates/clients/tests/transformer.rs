@@ -23,8 +23,8 @@ use eosim_types::observation::Observed;
 use eosim_types::record::{Payload, Record, RecordBatch};
 use eosim_types::version::{KafkaVersion, TransactionVersion};
 use eosim_types::{
-    ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode, GroupId, Instant, LeaderEpoch, Marks,
-    ProducerEpoch, ProducerId, Sequence, Topic, TopicPartition, TransactionalId, Value,
+    ActorId, BrokerId, Duration, ErrorCode, GroupId, Instant, LeaderEpoch, Marks, ProducerEpoch,
+    ProducerId, Sequence, Topic, TopicPartition, TransactionalId, Value,
 };
 use harness::{image, t};
 
@@ -133,13 +133,7 @@ impl Stage {
 
     fn step(&mut self, event: Event<Message>) {
         let mut out: Out<Message, Observed> = Out::new();
-        let env = Env {
-            now: self.now,
-            clock_skew_ms: 0,
-            kafka: KafkaVersion::default(),
-            defects: DefectSet::NONE,
-            marks: &mut self.marks,
-        };
+        let env = harness::env(self.now, &mut self.marks);
         let mut cx = Cx { id: ActorId(9), env, choices: &mut Quiet };
         self.app.step(&mut cx, event, &mut out);
         for effect in out.drain() {

@@ -11,7 +11,7 @@ use eosim_types::observation::Observed;
 use eosim_types::{ActorId, BrokerId, Instant, TopicPartition};
 
 use super::alarm::Alarm;
-use crate::consumer::{Consumer, ConsumerOutcome, PolledPartition};
+use crate::consumer::{Consumer, PolledPartition};
 use crate::network_client::ClientOut;
 use crate::spec::ConsumerSpec;
 
@@ -82,9 +82,7 @@ impl ConsumerApplication {
         while cx.now() >= self.next_poll && self.poll(&mut consumer, cx, out) {
             consumer.advance(cx, out);
         }
-        while let Some(outcome) = consumer.pop_outcome() {
-            self.observe_outcome(outcome, out);
-        }
+        consumer.observe_outcomes(out);
         let wake = consumer.next_wake(cx.now());
         let query = self.spec.end_offsets_at.get(self.end_offset_queries).copied();
         let own = if self.next_poll > cx.now() { self.next_poll } else { Instant::FAR };
@@ -117,29 +115,9 @@ impl ConsumerApplication {
             self.next_poll = cx.now() + self.spec.poll_interval;
         }
         for polled in self.polled.drain(..) {
-            out.observe(Observed::Polled {
-                partition: polled.partition,
-                isolation_level: self.spec.config.isolation_level,
-                from: polled.from,
-                to: polled.to,
-                records: polled.records,
-                bound: polled.bound,
-            });
+            out.observe(polled.observed(self.spec.config.isolation_level));
         }
         moved
-    }
-
-    fn observe_outcome(&self, outcome: ConsumerOutcome, out: &mut ClientOut) {
-        out.observe(match outcome {
-            ConsumerOutcome::PositionSet { partition, offset } => {
-                Observed::PositionSet { partition, offset }
-            }
-            ConsumerOutcome::EndOffset { partition, offset } => Observed::EndOffset {
-                partition,
-                isolation_level: self.spec.config.isolation_level,
-                offset,
-            },
-        });
     }
 }
 

@@ -17,7 +17,7 @@ use eosim_types::{ActorId, BrokerId, Duration, Instant, TopicPartition};
 
 use super::alarm::Alarm;
 use super::plan::{happens, length};
-use crate::consumer::{Consumer, ConsumerCall, ConsumerOutcome, PolledPartition, Returned};
+use crate::consumer::{Consumer, ConsumerCall, PolledPartition, Returned};
 use crate::exception::Exception;
 use crate::network_client::ClientOut;
 use crate::spec::{CommitMode, GroupConsumerSpec};
@@ -176,18 +176,11 @@ impl GroupConsumerApplication {
     fn turn_consumer(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
         let Some(consumer) = self.consumer.as_mut() else { return false };
         let returned = consumer.turn(cx, out);
-        while let Some(outcome) = consumer.pop_outcome() {
-            if let ConsumerOutcome::PositionSet { partition, offset } = outcome {
-                out.observe(Observed::PositionSet { partition, offset });
-            }
-        }
+        consumer.observe_outcomes(out);
         let callback = consumer.callback().cloned();
         if let Some(callback) = &callback {
-            out.observe(Observed::Rebalanced {
-                group: self.spec.config.group.expect("a member has a group"),
-                callback: callback.observed(),
-                partitions: callback.partitions().to_vec(),
-            });
+            let group = self.spec.config.group.expect("a member has a group");
+            out.observe(callback.observed(group));
             // Whatever was read is committed, or will be read again by somebody else.
             consumer.callback_returned(cx.now());
         }
@@ -208,13 +201,15 @@ impl GroupConsumerApplication {
             Ok(Returned::Polled(polled)) => self.polled(polled, cx, out),
             // What a failed commit would have covered is covered by the next one, or read again.
             Err(thrown) if thrown.is_retriable() || thrown.is_about_the_commit() => {}
-            Err(_) => self.close_and_come_back(),
+            Err(_) => {
+                self.steps.clear();
+                self.leave_for_a_while();
+            }
             Ok(_) => {}
         }
     }
 
-    fn close_and_come_back(&mut self) {
-        self.steps.clear();
+    fn leave_for_a_while(&mut self) {
         self.steps.push_back(Step::Close);
         self.steps.push_back(Step::Pause(self.spec.restart_pause));
     }
@@ -225,14 +220,7 @@ impl GroupConsumerApplication {
             return;
         }
         for one in polled {
-            out.observe(Observed::Polled {
-                partition: one.partition,
-                isolation_level: self.spec.config.isolation_level,
-                from: one.from,
-                to: one.to,
-                records: one.records.clone(),
-                bound: one.bound,
-            });
+            out.observe(one.clone().observed(self.spec.config.isolation_level));
             for _ in &one.records {
                 let pause = length(self.spec.record_pause, RECORD_PAUSE, cx);
                 if pause > Duration::ZERO {
@@ -241,16 +229,11 @@ impl GroupConsumerApplication {
             }
         }
         if self.spec.commit != CommitMode::Auto {
-            let behind = |one: &PolledPartition| CommittableOffset {
-                partition: one.partition,
-                offset: one.to,
-                leader_epoch: one.leader_epoch,
-            };
-            self.steps.push_back(Step::Commit(polled.iter().map(behind).collect()));
+            let offsets = polled.iter().map(PolledPartition::offset_behind).collect();
+            self.steps.push_back(Step::Commit(offsets));
         }
         if happens(self.spec.leave_per_mille, LEAVE, cx) {
-            self.steps.push_back(Step::Close);
-            self.steps.push_back(Step::Pause(self.spec.restart_pause));
+            self.leave_for_a_while();
         }
     }
 

@@ -15,7 +15,7 @@ use eosim_types::{ActorId, BrokerId, Duration, Instant, TopicPartition, Value};
 
 use super::alarm::Alarm;
 use super::producer_session::ProducerSession;
-use crate::consumer::{Consumer, ConsumerOutcome};
+use crate::consumer::Consumer;
 use crate::network_client::ClientOut;
 use crate::producer::{CallId, Producer, State};
 use crate::spec::TransformerSpec;
@@ -218,11 +218,7 @@ impl TransformerApplication {
     fn turn_consumer(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
         let Some(consumer) = self.consumer.as_mut() else { return false };
         let returned = consumer.turn(cx, out);
-        while let Some(outcome) = consumer.pop_outcome() {
-            if let ConsumerOutcome::PositionSet { partition, offset } = outcome {
-                out.observe(Observed::PositionSet { partition, offset });
-            }
-        }
+        consumer.observe_outcomes(out);
         if let Some(result) = returned {
             self.consumer_returned(result, cx, out);
             return true;

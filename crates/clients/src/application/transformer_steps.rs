@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use eosim_actor::{Cx, Site, Stream};
-use eosim_types::message::{CommittableOffset, GroupMember};
+use eosim_types::message::GroupMember;
 use eosim_types::observation::Observed;
 use eosim_types::record::Record;
 use eosim_types::{Duration, ErrorCode, TopicPartition, rule};
@@ -308,11 +308,8 @@ impl TransformerApplication {
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
     ) {
-        out.observe(Observed::Rebalanced {
-            group: self.spec.consumer.group.expect("a member has a group"),
-            callback: callback.observed(),
-            partitions: callback.partitions().to_vec(),
-        });
+        let group = self.spec.consumer.group.expect("a member has a group");
+        out.observe(callback.observed(group));
         self.in_callback = true;
         self.phase = Phase::Ready;
         let takes_away = !matches!(callback, RebalanceCallback::Assigned(_));
@@ -385,14 +382,7 @@ impl TransformerApplication {
 
     fn polled(&mut self, polled: &[PolledPartition], cx: &mut Cx<'_>, out: &mut ClientOut) {
         for one in polled {
-            out.observe(Observed::Polled {
-                partition: one.partition,
-                isolation_level: self.spec.consumer.isolation_level,
-                from: one.from,
-                to: one.to,
-                records: one.records.clone(),
-                bound: one.bound,
-            });
+            out.observe(one.clone().observed(self.spec.consumer.isolation_level));
         }
         // What the poll of a callback brings for partitions that stayed is ahead of the rewind.
         let is_idle = self.batch.is_none() && polled.iter().all(|one| one.records.is_empty());
@@ -435,13 +425,12 @@ impl TransformerApplication {
             }
         }
         let batch = self.batch.as_mut().expect("a transaction is open");
-        let (partition, offset) = (polled.partition, polled.to);
+        let partition = polled.partition;
         if !batch.began.iter().any(|(known, _)| *known == partition) {
             batch.began.push((partition, polled.from));
         }
         batch.offsets.retain(|known| known.partition != partition);
-        let leader_epoch = polled.leader_epoch;
-        batch.offsets.push(CommittableOffset { partition, offset, leader_epoch });
+        batch.offsets.push(polled.offset_behind());
     }
 
     /// The transaction's last steps.

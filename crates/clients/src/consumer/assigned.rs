@@ -71,9 +71,9 @@ impl Assigned {
         self.position.filter(|_| self.validation.is_none())
     }
 
-    /// May it be fetched, and what was fetched returned (`isFetchable`)?
-    pub(super) fn is_fetchable(&self) -> bool {
-        self.valid_position().is_some() && !self.pending_revocation
+    /// The position, if it may be fetched from and what was fetched returned (`isFetchable`).
+    pub(super) fn fetchable_position(&self) -> Option<FetchPosition> {
+        self.valid_position().filter(|_| !self.pending_revocation)
     }
 
     /// Its position is looked up anew (`requestOffsetReset`).

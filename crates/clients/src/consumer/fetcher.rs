@@ -83,7 +83,7 @@ impl Consumer {
         if assigned.fetching || assigned.retry_at > cx.now() {
             return None;
         }
-        let position = assigned.valid_position().filter(|_| assigned.is_fetchable())?;
+        let position = assigned.fetchable_position()?;
         let buffered = self.completed_fetches.iter().any(|f| f.partition() == assigned.partition);
         (!buffered).then_some(position)
     }

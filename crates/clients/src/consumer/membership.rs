@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 use eosim_actor::Cx;
 use eosim_types::config::GroupProtocol;
 use eosim_types::message::GroupMember;
-use eosim_types::observation::Rebalance;
-use eosim_types::{BrokerId, Instant, Topic, TopicPartition};
+use eosim_types::observation::{Observed, Rebalance};
+use eosim_types::{BrokerId, GroupId, Instant, Topic, TopicPartition};
 
 use super::Consumer;
 use super::classic_member::ClassicMember;
@@ -40,14 +40,15 @@ impl RebalanceCallback {
         partitions
     }
 
-    /// Which callback it is, as the checker is told.
+    /// What befell a member of `group`, as the checker is told.
     #[must_use]
-    pub const fn observed(&self) -> Rebalance {
-        match self {
+    pub fn observed(&self, group: GroupId) -> Observed {
+        let callback = match self {
             Self::Assigned(_) => Rebalance::Assigned,
             Self::Revoked(_) => Rebalance::Revoked,
             Self::Lost(_) => Rebalance::Lost,
-        }
+        };
+        Observed::Rebalanced { group, callback, partitions: self.partitions().to_vec() }
     }
 }
 

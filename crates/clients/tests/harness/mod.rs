@@ -63,6 +63,12 @@ pub(crate) fn api_versions(image: &MetadataImage) -> ApiVersionsResponse {
     }
 }
 
+/// The surroundings of a client at `now`: the newest release, no defect.
+pub(crate) fn env(now: Instant, marks: &mut Marks) -> Env<'_> {
+    let (kafka, defects) = (KafkaVersion::default(), DefectSet::NONE);
+    Env { now, clock_skew_ms: 0, kafka, defects, marks }
+}
+
 /// A request that went out.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {

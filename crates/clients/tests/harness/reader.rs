@@ -15,10 +15,10 @@ use eosim_types::observation::Observed;
 use eosim_types::record::{
     AbortedTxn, EndTransactionMarker, Payload, Record, RecordBatch, TransactionResult,
 };
-use eosim_types::version::{KafkaVersion, TransactionVersion};
+use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    ActorId, BrokerId, CoordinatorEpoch, DefectSet, Duration, Env, ErrorCode, Instant, LeaderEpoch,
-    Marks, ProducerEpoch, ProducerId, Sequence, Value,
+    ActorId, BrokerId, CoordinatorEpoch, Duration, ErrorCode, Instant, LeaderEpoch, Marks,
+    ProducerEpoch, ProducerId, Sequence, Value,
 };
 
 use super::{image, t};
@@ -120,13 +120,7 @@ impl Reader {
     }
 
     pub(crate) fn with_cx<T>(&mut self, f: impl FnOnce(&mut Consumer, &mut Cx<'_>) -> T) -> T {
-        let env = Env {
-            now: self.now,
-            clock_skew_ms: 0,
-            kafka: KafkaVersion::default(),
-            defects: DefectSet::NONE,
-            marks: &mut self.marks,
-        };
+        let env = super::env(self.now, &mut self.marks);
         f(&mut self.consumer, &mut Cx { id: ActorId(9), env, choices: &mut Quiet })
     }
 

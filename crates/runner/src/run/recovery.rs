@@ -81,22 +81,30 @@ impl Scene<'_> {
         self.actors.iter().filter_map(ClusterActor::as_broker)
     }
 
+    /// Every client as (actor, what it was asked to do, itself); they come behind the brokers.
+    fn clients(&self) -> impl Iterator<Item = (usize, &ClientSpec, &Client)> {
+        let first = self.actors.len() - self.clients.len();
+        let actors = (first..).zip(self.clients.iter().zip(&self.actors[first..]));
+        actors.filter_map(|(at, (spec, actor))| Some((at, spec, actor.as_client()?)))
+    }
+
+    /// The partitions that the controller knows.
+    fn partitions(&self) -> impl Iterator<Item = TopicPartition> + '_ {
+        let controller = self.actors.iter().find_map(ClusterActor::as_controller);
+        controller.into_iter().flat_map(|c| c.image().partitions.keys().copied())
+    }
+
     /// Partitions that nobody leads, as the controller knows and the leader itself believes.
     fn leaderless(&self) -> impl Iterator<Item = TopicPartition> + '_ {
-        let controller = self.actors.iter().find_map(ClusterActor::as_controller);
-        let partitions = controller.into_iter().flat_map(|c| c.image().partitions.keys().copied());
-        partitions.filter(|&tp| !self.brokers().any(|broker| broker.leads(tp)))
+        self.partitions().filter(|&tp| !self.brokers().any(|broker| broker.leads(tp)))
     }
 
     /// Readers that have not reached the end of what they may see: (actor, partition, position,
     /// bound).
     fn behind(&self) -> impl Iterator<Item = (usize, TopicPartition, i64, i64)> + '_ {
-        let first = self.actors.len() - self.clients.len();
-        let readers = self.clients.iter().enumerate().filter_map(move |(at, spec)| {
-            let ClientSpec::Consumer(spec) = spec else { return None };
-            let ClusterActor::Client(client) = &self.actors[first + at] else { return None };
-            let Client::Consumer(application) = client.as_ref() else { return None };
-            Some((first + at, spec, application))
+        let readers = self.clients().filter_map(|client| match client {
+            (at, ClientSpec::Consumer(spec), Client::Consumer(reader)) => Some((at, spec, reader)),
+            _ => None,
         });
         readers.flat_map(move |(at, spec, application)| {
             spec.partitions.iter().filter_map(move |&tp| {
@@ -110,13 +118,11 @@ impl Scene<'_> {
     fn transformers(
         &self,
     ) -> impl Iterator<Item = (usize, &TransformerSpec, &TransformerApplication)> {
-        let first = self.actors.len() - self.clients.len();
-        self.clients.iter().enumerate().filter_map(move |(at, spec)| {
-            let ClientSpec::Transformer(spec) = spec else { return None };
-            let Client::Transformer(application) = self.actors[first + at].as_client()? else {
-                return None;
-            };
-            Some((first + at, spec, application))
+        self.clients().filter_map(|client| match client {
+            (at, ClientSpec::Transformer(spec), Client::Transformer(member)) => {
+                Some((at, spec, member))
+            }
+            _ => None,
         })
     }
 
@@ -128,10 +134,8 @@ impl Scene<'_> {
             alive().map(|(_, spec, _)| (spec.consumer.group, spec.input)).collect();
         inputs.sort_unstable();
         inputs.dedup();
-        let controller = self.actors.iter().find_map(ClusterActor::as_controller);
         inputs.into_iter().flat_map(move |(group, input)| {
-            let partitions = controller.into_iter().flat_map(|c| c.image().partitions.keys());
-            let partitions = partitions.copied().filter(move |tp| tp.topic == input);
+            let partitions = self.partitions().filter(move |tp| tp.topic == input);
             partitions.filter_map(move |tp| {
                 let bound = self.bound(tp, IsolationLevel::ReadCommitted)?;
                 let members =
@@ -145,24 +149,20 @@ impl Scene<'_> {
     fn group_consumers(
         &self,
     ) -> impl Iterator<Item = (usize, &GroupConsumerSpec, &GroupConsumerApplication)> {
-        let first = self.actors.len() - self.clients.len();
-        self.clients.iter().enumerate().filter_map(move |(at, spec)| {
-            let ClientSpec::GroupConsumer(spec) = spec else { return None };
-            let Client::GroupConsumer(application) = self.actors[first + at].as_client()? else {
-                return None;
-            };
-            Some((first + at, spec, application))
+        self.clients().filter_map(|client| match client {
+            (at, ClientSpec::GroupConsumer(spec), Client::GroupConsumer(member)) => {
+                Some((at, spec, member))
+            }
+            _ => None,
         })
     }
 
     /// Partitions that no member of a group has read up to the end: (partition, end).
     fn unread(&self) -> impl Iterator<Item = (TopicPartition, i64)> + '_ {
-        let controller = self.actors.iter().find_map(ClusterActor::as_controller);
         let mut groups: Vec<_> = self.group_consumers().map(|(_, spec, _)| spec).collect();
         groups.dedup_by_key(|spec| (spec.config.group, spec.topic));
         groups.into_iter().flat_map(move |of| {
-            let partitions = controller.into_iter().flat_map(|c| c.image().partitions.keys());
-            let partitions = partitions.copied().filter(|tp| tp.topic == of.topic);
+            let partitions = self.partitions().filter(|tp| tp.topic == of.topic);
             partitions.filter_map(move |tp| {
                 let bound = self.bound(tp, of.config.isolation_level)?;
                 let mut members = self
