@@ -28,10 +28,10 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  eosim sweep scenarios                    many seeds of every scenario
-  eosim run scenarios/mixed.json --seed 7  one run
-  eosim show latest --as dump-log          what the last run left in the logs
-  eosim list defects                       historical bugs that can be put back
+  eosim sweep scenarios                         many seeds of every scenario
+  eosim run scenarios/leader/leader-crash.json  one run
+  eosim show latest --as dump-log               what the last run left in the logs
+  eosim list defects                            historical bugs that can be put back
 
 Exit codes:
   0  fine                    10  safety violation

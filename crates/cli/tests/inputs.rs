@@ -17,7 +17,7 @@ fn refused(folder: &Folder, words: &[&str], message: &Expect) {
 
 /// A scenario of the library, with `from` replaced by `to`.
 fn changed(from: &str, to: &str) -> String {
-    let text = fs::read_to_string(library("gc-stall.json")).expect("reads");
+    let text = fs::read_to_string(library("transactions/gc-stall.json")).expect("reads");
     assert!(text.contains(from), "{from}");
     text.replacen(from, to, 1)
 }
@@ -131,7 +131,7 @@ fn what_is_not_there_is_named() {
 #[test]
 fn wrong_switches_and_replacements_are_refused() {
     let folder = Folder::new();
-    let gc_stall = library("gc-stall.json");
+    let gc_stall = library("transactions/gc-stall.json");
     refused(
         &folder,
         &["run", &gc_stall, "--defect", "leader.dedup.windw_4"],
@@ -215,7 +215,7 @@ fn two_scenarios_of_one_name_are_refused() {
 fn a_folder_that_cannot_be_written_is_found_before_the_start() {
     let folder = Folder::new();
     folder.write("file", "");
-    let gc_stall = library("gc-stall.json");
+    let gc_stall = library("transactions/gc-stall.json");
     refused(
         &folder,
         &["sweep", &gc_stall, "--out", "file/runs"],
@@ -238,10 +238,10 @@ fn nothing_selected_is_an_exit_code_of_its_own() {
     let folder = Folder::new();
     folder.write("empty/readme.txt", "");
     folder.ends(&["sweep", "empty"], 4);
-    folder.ends(&["sweep", &library("gc-stall.json"), "--tag", "no-such-tag"], 4);
+    folder.ends(&["sweep", &library("transactions/gc-stall.json"), "--tag", "no-such-tag"], 4);
     folder.ends(&["conform", "empty"], 4);
     let share = ["--count", "1", "--partition", "2/2"];
-    folder.ends(&[&["sweep", &library("gc-stall.json")][..], &share].concat(), 4);
+    folder.ends(&[&["sweep", &library("transactions/gc-stall.json")][..], &share].concat(), 4);
     assert_eq!(folder.list("sim-runs"), Vec::<String>::new());
 }
 

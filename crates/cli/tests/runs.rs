@@ -13,7 +13,7 @@ const DEFECT: &str = "leader.marker.accept_equal_epoch";
 
 /// A sweep with a defect on, until it is caught.
 fn caught(folder: &Folder) -> Ended {
-    let scenarios = library("zombie-fencing.json");
+    let scenarios = library("fencing/zombie-fencing.json");
     let words = ["sweep", &scenarios, "--defect", DEFECT, "--count", "3000", "--max-fail", "1"];
     folder.ends(&words, 10)
 }
@@ -120,7 +120,7 @@ fn the_summary_does_not_depend_on_jobs() {
 #[test]
 fn a_seed_is_the_same_alone_and_in_a_sweep_and_in_shares() {
     let folder = Folder::new();
-    let lost = library("lost-responses.json");
+    let lost = library("idempotence/lost-responses.json");
     folder.ends(&["sweep", &lost, "--seeds", "3..7", "--verify-every", "1"], 0);
     let all = folder.read("sim-runs/latest/summary.jsonl");
     let mut alone = String::new();
@@ -142,7 +142,7 @@ fn a_seed_is_the_same_alone_and_in_a_sweep_and_in_shares() {
 #[test]
 fn expectations_and_requirements_decide_the_exit_code() {
     let folder = Folder::new();
-    let text = fs::read_to_string(library("zombie-fencing.json")).expect("reads");
+    let text = fs::read_to_string(library("fencing/zombie-fencing.json")).expect("reads");
     let expects = text.replacen(
         "\"expect\": \"sound\"",
         r#""expect": {"violation": ["torn-transaction", "aborted-read", "committed-lost", "early-read", "outcome-contradicted"]}"#,
@@ -157,7 +157,7 @@ fn expectations_and_requirements_decide_the_exit_code() {
     assert!(sweep(&[], 13).out.contains("NO VIOLATION"));
     assert!(sweep(&["--defect", DEFECT], 0).out.contains("violation, as expected"));
     folder.ends(&["run", "expects.json"], 13);
-    let stall = library("gc-stall.json");
+    let stall = library("transactions/gc-stall.json");
     let never = ["sweep", &stall, "--count", "5", "--set", "faults.gc_pause.rate=0/1"];
     let vacuous = folder.ends(&never, 12);
     assert!(vacuous.out.contains("required, but never effective: gc_pause"), "{}", vacuous.out);
@@ -166,7 +166,7 @@ fn expectations_and_requirements_decide_the_exit_code() {
 #[test]
 fn verify_compares_two_runs() {
     let folder = Folder::new();
-    let ended = folder.ends(&["verify", &library("mixed.json"), "--seed", "0x2a"], 0);
+    let ended = folder.ends(&["verify", &library("transactions/mixed.json"), "--seed", "0x2a"], 0);
     assert!(ended.out.starts_with("deterministic   scenario=mixed seed=42"), "{}", ended.out);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }
@@ -174,7 +174,7 @@ fn verify_compares_two_runs() {
 #[test]
 fn a_plan_is_printed_and_kept() {
     let folder = Folder::new();
-    let words = ["run", &library("mixed.json"), "--seed", "9", "--print-plan"];
+    let words = ["run", &library("transactions/mixed.json"), "--seed", "9", "--print-plan"];
     let printed = folder.ends(&words, 0).out;
     let plan = folder.read("sim-runs/latest/plan.json");
     assert!(printed.starts_with(&plan), "{printed}");
@@ -197,7 +197,8 @@ fn a_defect_is_caught_and_replays() {
 #[test]
 fn interrupted_sweeps_keep_what_is_finished() {
     let folder = Folder::new();
-    let words = ["sweep", &library("mixed.json"), "--profile", "soak", "--format", "jsonl"];
+    let words =
+        ["sweep", &library("transactions/mixed.json"), "--profile", "soak", "--format", "jsonl"];
     let mut sweep = folder.command(&words);
     let mut sweep = sweep.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
     let started = std::time::Instant::now();

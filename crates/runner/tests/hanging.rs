@@ -1,19 +1,17 @@
 //! A hanging transaction with an operator, and without one.
 
+mod library;
+
 use eosim_runner::assemble::assemble;
 use eosim_runner::run::SeededMachine;
 use eosim_runner::sweep::plan_of;
-use eosim_runner::{Plan, ScenarioFile, Verdict, invariants};
+use eosim_runner::{Plan, Verdict};
 use eosim_scenario::plan::{AbortTransaction, OperatorStep};
 use eosim_sim::Seeded;
 use eosim_types::{DefectSet, Marks};
 
-const SCENARIO: &str = include_str!("../../../scenarios/hanging-transaction.json");
-
 fn plan() -> Plan {
-    let names: Vec<&str> = invariants().iter().map(|invariant| invariant.name).collect();
-    let file = ScenarioFile::parse("hanging-transaction.json", SCENARIO, &[], &names);
-    plan_of(&file.expect("a scenario"), 1)
+    plan_of(&library::scenario("hanging-transaction"), 1)
 }
 
 fn run(plan: &Plan) -> (Verdict, Marks) {

@@ -4,11 +4,12 @@
 //! it). The others are shown by what they break: see the last tests. Not reached by any run: H-6 (a
 //! read error: disks of the model do not fail while reading); a unit test of the coordinator shows it.
 
+mod library;
+
 use std::sync::atomic::AtomicBool;
 
 use eosim_checker::Verdict;
 use eosim_runner::sweep::{Progress, SeedResult, Sweep, SweepSummary};
-use eosim_runner::{ScenarioFile, invariants};
 use eosim_types::{Defect, DefectSet};
 
 /// Keeps which invariants broke.
@@ -24,9 +25,7 @@ impl Progress for Broken {
 }
 
 fn sweep(name: &str, count: u64, defects: DefectSet) -> (SweepSummary, Vec<&'static str>) {
-    let path = format!("{}/../../scenarios/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    let names: Vec<&str> = invariants().iter().map(|invariant| invariant.name).collect();
-    let file = ScenarioFile::read(path.as_ref(), &[], &names).expect("a scenario of the library");
+    let file = library::scenario(name);
     let sweep = Sweep {
         scenarios: &[file],
         first_seed: 0,

@@ -1,21 +1,18 @@
 //! What comes out of a sweep does not depend on how many workers there are.
 
+mod library;
+
 use std::sync::atomic::AtomicBool;
 
+use eosim_runner::ScenarioFile;
 use eosim_runner::sweep::{Progress, SeedResult, Sweep, SweepSummary};
-use eosim_runner::{ScenarioFile, invariants};
 use eosim_types::{Defect, DefectSet};
+use library::scenario;
 
 struct Silent;
 
 impl Progress for Silent {
     fn seed(&mut self, _: &SeedResult) {}
-}
-
-fn scenario(name: &str) -> ScenarioFile {
-    let path = format!("{}/../../scenarios/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    let names: Vec<&str> = invariants().iter().map(|invariant| invariant.name).collect();
-    ScenarioFile::read(path.as_ref(), &[], &names).expect("a scenario of the library")
 }
 
 /// Seeds of each scenario.

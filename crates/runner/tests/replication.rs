@@ -1,13 +1,14 @@
 //! What must hold of all replicas and coordinators after every single step of a run, whatever the
 //! faults.
 
+mod library;
+
 use std::collections::BTreeMap;
 
 use eosim_actor::{Choices, Site, Stream};
 use eosim_checker::{Checker, CheckerSetup};
 use eosim_runner::assemble::assemble;
 use eosim_runner::sweep::plan_of;
-use eosim_runner::{ScenarioFile, invariants};
 use eosim_sim::cluster::{ClusterWorld, Populated, dump};
 use eosim_sim::fault::Faults;
 use eosim_sim::{Limits, Seeded};
@@ -23,9 +24,7 @@ const STEPS: u64 = 2_500;
 type World = ClusterWorld<Seeded, Faults, ()>;
 
 fn world(scenario: &str, seed: u64) -> World {
-    let path = format!("{}/../../scenarios/{scenario}.json", env!("CARGO_MANIFEST_DIR"));
-    let names: Vec<&str> = invariants().iter().map(|invariant| invariant.name).collect();
-    let file = ScenarioFile::read(path.as_ref(), &[], &names).expect("a scenario of the library");
+    let file = library::scenario(scenario);
     let plan = plan_of(&file, seed);
     let mut choices = Seeded::new(seed);
     let site = |name| Site::new(name, Stream::Plan);

@@ -66,7 +66,8 @@ fn a_plan_is_a_scenario_without_draws() {
 
 #[test]
 fn zero_is_the_quiet_choice() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/mixed.json");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/transactions/mixed.json");
     let plan: Plan = read(&path).plan(&mut |_, _| 0).expect("a plan");
     assert!(plan.faults.is_quiet());
     assert!(plan.requires.is_empty());

@@ -34,9 +34,9 @@ pub struct ModelArgs {
 #[command(after_help = "\
 Examples:
   eosim run scenarios/examples/example-1-commit-abort-commit.json
-  eosim run scenarios/mixed.json --seed 0x2a --print-plan
-  eosim run scenarios/lost-responses.json --set faults.lost_response=1/10
-  eosim run scenarios/zombie-fencing.json --defect leader.marker.accept_equal_epoch")]
+  eosim run scenarios/transactions/mixed.json --seed 0x2a --print-plan
+  eosim run scenarios/idempotence/lost-responses.json --set faults.lost_response=1/10
+  eosim run scenarios/fencing/zombie-fencing.json --defect leader.marker.accept_equal_epoch")]
 pub struct RunArgs {
     /// A scenario file
     pub scenario: PathBuf,
@@ -73,7 +73,7 @@ pub enum Profile {
 #[command(after_help = "\
 Examples:
   eosim sweep scenarios
-  eosim sweep scenarios/mixed.json --seeds 1000..2000 --max-fail 1
+  eosim sweep scenarios/transactions/mixed.json --seeds 1000..2000 --max-fail 1
   eosim sweep scenarios --tag fencing --for 10m --jobs 2
   eosim sweep scenarios --profile ci --partition 2/4 --out sim-runs/ci")]
 pub struct SweepArgs {
@@ -136,7 +136,7 @@ pub struct ReplayArgs {
 
 /// A run twice, compared step by step.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
-#[command(after_help = "Example:\n  eosim verify scenarios/mixed.json --seed 8812")]
+#[command(after_help = "Example:\n  eosim verify scenarios/transactions/mixed.json --seed 8812")]
 pub struct VerifyArgs {
     /// A scenario file
     pub scenario: PathBuf,
