@@ -1,5 +1,6 @@
 //! House rules of this repository, as a command: `cargo run -p xtask -- tidy`.
 
+mod library;
 mod rules;
 mod source;
 mod tidy;
@@ -8,9 +9,10 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
 
-  tidy    check the house rules: crate arrows, lengths, dead files, banned names,
-          rule ids, scenario files, the README's commands
-  rules   list the protocol rules without code or without a test";
+  tidy     check the house rules: crate arrows, lengths, dead files, banned names,
+           rule ids, scenario files and their list, the READMEs' commands
+  rules    list the protocol rules without code or without a test
+  library  make the list in scenarios/README.md anew";
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
@@ -18,6 +20,7 @@ fn main() -> ExitCode {
     let complaints = match command.as_str() {
         "tidy" => tidy::run(&root),
         "rules" => rules::report(&root),
+        "library" => library::write(&root),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

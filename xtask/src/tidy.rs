@@ -10,7 +10,7 @@ mod scenarios;
 
 use std::path::Path;
 
-use crate::{rules, source};
+use crate::{library, rules, source};
 
 /// Every complaint, each with file and line where there is one.
 pub(crate) fn run(root: &Path) -> Vec<String> {
@@ -22,6 +22,7 @@ pub(crate) fn run(root: &Path) -> Vec<String> {
     complaints.extend(rules::unknown_ids(&sources));
     complaints.extend(paths::check(root));
     complaints.extend(scenarios::check(root));
+    complaints.extend(library::check(root));
     complaints.extend(readme::check(root));
     complaints
 }

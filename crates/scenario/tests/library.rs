@@ -45,6 +45,19 @@ fn every_scenario_is_good_and_named_after_its_file() {
     }
 }
 
+/// What a reader is told to paste is a scenario, and draws.
+#[test]
+fn the_example_of_the_readme_is_good() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/README.md");
+    let text = fs::read_to_string(path).expect("a file of the repository");
+    let example = text.split("```json\n").nth(1).and_then(|rest| rest.split("```").next());
+    let example = example.expect("an example between ```json and ```");
+    match ScenarioFile::parse("README.md", example, &[], &invariants()) {
+        Ok(scenario) => assert!(!scenario.is_fixed()),
+        Err(error) => panic!("{error}"),
+    }
+}
+
 #[test]
 fn a_plan_is_a_scenario_without_draws() {
     for path in library() {

@@ -1,4 +1,4 @@
-//! The README's commands: each names a verb and flags that exist.
+//! The READMEs' commands: each names a verb and flags that exist.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +6,22 @@ use std::process::Command;
 
 const RUN: &str = "cargo run --release -- ";
 
-/// Commands of the README that the binary does not understand.
+/// Files whose commands are to be pasted.
+const FILES: [&str; 2] = ["README.md", "scenarios/README.md"];
+
+/// Commands of the READMEs that the binary does not understand.
 pub(crate) fn check(root: &Path) -> Vec<String> {
-    let text = fs::read_to_string(root.join("README.md")).unwrap_or_default();
+    FILES.iter().flat_map(|file| check_file(root, file)).collect()
+}
+
+fn check_file(root: &Path, file: &str) -> Vec<String> {
+    let text = fs::read_to_string(root.join(file)).unwrap_or_default();
     let commands: Vec<&str> = commands(&text).collect();
     if commands.is_empty() {
-        return vec!["README.md: no command in a ```sh block".into()];
+        return vec![format!("{file}: no command in a ```sh block")];
     }
-    commands.into_iter().filter_map(|command| check_command(root, command)).collect()
+    let wrong = commands.into_iter().filter_map(|command| check_command(root, command));
+    wrong.map(|complaint| format!("{file}: {complaint}")).collect()
 }
 
 /// The lines of ```sh blocks.
@@ -39,11 +47,11 @@ fn check_command(root: &Path, command: &str) -> Option<String> {
         .output()
         .expect("cargo runs");
     if !output.status.success() {
-        return Some(format!("README.md: `{command}`: no verb {verb}"));
+        return Some(format!("`{command}`: no verb {verb}"));
     }
     let help = String::from_utf8_lossy(&output.stdout).into_owned();
     let flags = arguments.split_whitespace().filter(|word| word.starts_with("--"));
     let unknown = flags.map(|flag| flag.split('=').next().unwrap_or(flag));
     let unknown: Vec<&str> = unknown.filter(|flag| !help.contains(flag)).collect();
-    (!unknown.is_empty()).then(|| format!("README.md: `{command}`: no flag {unknown:?}"))
+    (!unknown.is_empty()).then(|| format!("`{command}`: no flag {unknown:?}"))
 }
