@@ -3,6 +3,7 @@
 //! Nothing is decided here but what a scenario leaves to its seed outside the run itself: which
 //! producers become zombies, and when.
 
+mod aimed;
 mod checker_setup;
 mod clients;
 mod faults;
@@ -58,7 +59,7 @@ pub fn assemble(
     let brokers = controller.brokers.len();
     let actors = faults::Actors::new(plan);
     let zombies = faults::zombies(plan, &mut clients, brokers, choose);
-    let faults = faults::faults(plan, &actors, zombies);
+    let faults = faults::faults(plan, &actors, zombies, &mut names);
     let latency = Latency {
         min: Duration::from_micros(plan.network.latency_min_us),
         max: Duration::from_micros(plan.network.latency_max_us),

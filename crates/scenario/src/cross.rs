@@ -9,10 +9,10 @@ use eosim_types::version::KafkaVersion;
 use crate::check::quoted_key;
 use crate::error::InputError;
 use crate::plan::{
-    AbortTransaction, Action, Aimed, Expectation, FAULTS, OperatorStep, Plan, STUCK, TopicPlan,
-    split_partition,
+    AbortTransaction, Expectation, FAULTS, OperatorStep, Plan, STUCK, TopicPlan, split_partition,
 };
 
+mod aimed;
 mod client;
 
 type Checked = Result<(), InputError>;
@@ -253,18 +253,12 @@ impl Cross<'_> {
     }
 
     fn known_transactional_id(&self, path: &str, id: &str) -> Checked {
-        let known: Vec<String> = self
-            .plan
-            .producers
-            .iter()
-            .flat_map(crate::plan::Producer::instances)
-            .filter_map(|producer| producer.transactional_id)
-            .collect();
+        let known: Vec<String> = self.plan.transactional_ids().collect();
         if known.iter().any(|known| known == id) {
             return Ok(());
         }
         let error =
-            InputError::new(self.file, path, quoted(id), "the transactional id of a producer");
+            InputError::new(self.file, path, quoted(id), "a transactional id of the scenario");
         Err(error.with_nearest(id, known.iter().map(String::as_str)))
     }
 
@@ -291,36 +285,6 @@ impl Cross<'_> {
             return self.refuse("faults.zombie", found, "at least one");
         }
         Ok(())
-    }
-
-    fn aimed(&self, path: &str, aimed: &Aimed) -> Checked {
-        let when = &aimed.when;
-        let moments = when.moments().count();
-        if moments != 1 {
-            let expected = "one of \"sent\", \"received\", \"answered\" and \"answer_received\"";
-            return self.refuse(format!("{path}.when"), format!("{moments} moments"), expected);
-        }
-        for (key, actor) in [("sender", &when.sender), ("receiver", &when.receiver)] {
-            if let Some(actor) = actor {
-                self.known_actor(&format!("{path}.when.{key}"), actor)?;
-            }
-        }
-        self.release(path, &aimed.r#do)
-    }
-
-    /// What is released was held.
-    fn release(&self, path: &str, action: &Action) -> Checked {
-        let Action::Release(name) = action else { return Ok(()) };
-        let held = self.plan.aimed.iter().filter_map(|rule| match &rule.r#do {
-            Action::Hold(name) => Some(name.as_str()),
-            _ => None,
-        });
-        if held.clone().any(|held| held == name) {
-            return Ok(());
-        }
-        let path = format!("{path}.do.release");
-        let error = InputError::new(self.file, path, quoted(name), "the name of a \"hold\"");
-        Err(error.with_nearest(name, held))
     }
 
     fn known_actor(&self, path: &str, name: &str) -> Checked {

@@ -15,7 +15,7 @@ pub(crate) const MAX_MS: u64 = 4_000_000_000;
 
 /// The schema of a value that may be left to the seed: `plain`, a list to choose from, and, where
 /// `ranged`, a range.
-fn drawn(plain: &Value, ranged: bool) -> Schema {
+pub(crate) fn drawn(plain: &Value, ranged: bool) -> Schema {
     let list = json!({
         "type": "object",
         "description": "One of these, drawn per seed; the calmest first.",

@@ -19,7 +19,7 @@ mod names;
 mod operator;
 mod transformer;
 
-pub use aimed::{Action, Aimed, CrashAction, CrashKind, Moment, Party, PauseAction, When};
+pub use aimed::{Action, Aimed, CrashAction, CrashKind, Moment, PauseAction, StopAction, When};
 pub use client::{
     Consumer, Producer, ProducerInstance, RandomWorkload, RawProduce, Send, Step, TwoPhaseWorkload,
     Workload,
@@ -30,7 +30,10 @@ pub use fault::{
     PauseTarget, Zombie,
 };
 pub use group_consumer::{CommitMode, GroupConsumer, GroupConsumerInstance};
-pub use names::{DefectName, PartitionName, RequiredName, RuleId, split_partition};
+pub use names::{
+    ActorName, ApiName, BooleanDrawn, DefectName, ErrorName, GroupName, PartitionDrawn,
+    PartitionName, RequiredName, RuleId, split_partition,
+};
 pub(crate) use names::{is_name, is_topic};
 pub use operator::{
     AbortHanging, AbortTransaction, DeleteRecords, ElectLeader, MarkedProducer, OperatorStep,
@@ -170,6 +173,20 @@ impl Plan {
         let operator = (!self.operator.is_empty()).then(|| "operator".to_string());
         let clients = producers.chain(consumers).chain(members).chain(transformers);
         controller.chain(brokers).chain(clients).chain(operator).collect()
+    }
+
+    /// Every transactional id, producers' first.
+    pub fn transactional_ids(&self) -> impl Iterator<Item = String> + '_ {
+        let producers = self.producers.iter().flat_map(Producer::instances);
+        let members = self.transformers.iter().flat_map(Transformer::instances);
+        let ids = producers.filter_map(|producer| producer.transactional_id);
+        ids.chain(members.map(|member| member.transactional_id))
+    }
+
+    /// Every group.
+    pub fn groups(&self) -> impl Iterator<Item = &str> {
+        let members = self.group_consumers.iter().map(|member| member.group.as_str());
+        members.chain(self.transformers.iter().map(|member| member.group.as_str()))
     }
 
     /// The plan as it is printed and stored: JSON, two spaces, a line feed at the end.

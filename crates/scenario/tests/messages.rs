@@ -66,7 +66,7 @@ fn unknown_and_missing_keys() {
             good.json: cluster: found no "brokers", expected the key "brokers"
             good.json: consumers[0]: found no "isolation_level", expected the key "isolation_level"
             good.json: faults: found the unknown key "lost_respons", expected "connection_reset", "crash", "gc_pause", "late_request", "lost_request", "lost_response", "start_ms", "swarm", "until_ms" or "zombie"; did you mean "lost_response"?
-            good.json: aimed[0].do: found the unknown key "crahs", expected "delay_ms", "late_ms", "hold", "release", "crash" or "pause"; did you mean "crash"?
+            good.json: aimed[0].do: found the unknown key "crahs", expected "delay_ms", "late_ms", "late_until", "hold", "release", "hold_until", "answer_with", "crash", "stop" or "pause"; did you mean "crash"?
         "#]],
     );
 }
@@ -170,10 +170,10 @@ fn unknown_names() {
             good.json: aimed[0].when.sent: found "EndTx", expected the name of a known API; did you mean "EndTxn"?
             good.json: aimed[0].when.sender: found "writr", expected the name of an actor; did you mean "writer"?
             good.json: aimed[0].do.release: found "late", expected the name of a "hold"
-            good.json: aimed[0].when: found 0 moments, expected one of "sent", "received", "answered" and "answer_received"
+            good.json: aimed[0].when: found 0 moments, expected one of "sent", "received", "answered", "answer_received" and "at_ms"
             good.json: producers[0].workload.random.partitions[0]: found the unknown topic "order", expected a topic of "cluster.topics"; did you mean "orders"?
             good.json: consumers[0].partitions[0]: found "orders-2", expected a partition of orders from 0 to 1
-            good.json: cluster.place: found "v", expected the transactional id of a producer; did you mean "w"?
+            good.json: cluster.place: found "v", expected a transactional id of the scenario; did you mean "w"?
             good.json: cluster.kafka: found "broker-9", expected a broker; did you mean "broker-1"?
         "#]],
     );
@@ -274,4 +274,88 @@ fn text_that_is_not_strict_json() {
 fn a_file_that_cannot_be_read() {
     let error = ScenarioFile::read("no/such.json".as_ref(), &[], &[]).expect_err("no file");
     expect!["no/such.json: found No such file or directory (os error 2), expected a file that can be read"].assert_eq(&error.to_string());
+}
+
+/// The message about one rule, given as what stands in `when` and in `do`.
+fn rule(when: &str, action: &str) -> String {
+    let set = format!("aimed=[{{\"when\": {{{when}}}, \"do\": {action}}}]");
+    message(GOOD, &[set.parse().expect(&set)]) + "\n"
+}
+
+#[test]
+fn aimed_rules_that_make_sense() {
+    let end_txn = "\"sent\": \"EndTxn\"";
+    let rules = [
+        (
+            r#""sent": "EndTxn", "commit": true, "nth": 1"#,
+            r#"{"hold_until": {"sent": "EndTxn", "nth": 2}}"#,
+        ),
+        (
+            r#""answered": "Produce", "partition": "orders-1", "error": "NONE""#,
+            r#"{"answer_with": "REQUEST_TIMED_OUT"}"#,
+        ),
+        (
+            r#""sent": "Produce", "transactional_id": "w", "base_sequence": 0"#,
+            r#"{"late_until": {"at_ms": 900}}"#,
+        ),
+        (
+            r#""at_ms": {"from": 5, "to": 9}"#,
+            r#"{"pause": {"who": {"one_of": ["writer", "plain"]}, "for_ms": 9}}"#,
+        ),
+        (end_txn, r#"{"stop": {"who": "receiver", "until": {"sent": "WriteTxnMarkers"}}}"#),
+        (r#""sent": "Fetch", "every": 3"#, r#""drop""#),
+    ];
+    for (when, action) in rules {
+        assert_eq!(rule(when, action), "good\n", "{when} {action}");
+    }
+}
+
+#[test]
+fn aimed_rules_that_make_none() {
+    let rules = [
+        (r#""sent": "EndTxn", "received": "EndTxn""#, r#""drop""#),
+        (r#""sent": "EndTxn", "transactional_id": "x""#, r#""drop""#),
+        (r#""sent": "Heartbeat", "group": "g""#, r#""drop""#),
+        (r#""sent": "Produce", "partition": "orders-7""#, r#""drop""#),
+        (r#""sent": "EndTxn", "error": "NONE""#, r#""drop""#),
+        (r#""answered": "EndTxn", "error": "NOT_COORDINATR""#, r#""drop""#),
+        (r#""sent": "EndTxn", "nth": 1, "every": 2"#, r#""drop""#),
+        (r#""received": "EndTxn""#, r#"{"hold_until": {"sent": "EndTxn"}}"#),
+        (r#""at_ms": 5"#, r#"{"delay_ms": 5}"#),
+        (r#""at_ms": 5, "nth": 2"#, r#"{"crash": {"who": "broker-1", "down_ms": 5}}"#),
+        (r#""at_ms": 5"#, r#"{"crash": {"who": "receiver", "down_ms": 5}}"#),
+        (r#""at_ms": 5"#, r#""reset""#),
+        (r#""sent": "EndTxn""#, r#"{"crash": {"who": "brokr-1", "down_ms": 5}}"#),
+        (r#""sent": "EndTxn""#, r#"{"pause": {"who": "receiver"}}"#),
+        (
+            r#""sent": "EndTxn""#,
+            r#"{"pause": {"who": "receiver", "for_ms": 5, "until": {"at_ms": 9}}}"#,
+        ),
+        (r#""sent": "EndTxn""#, r#"{"hold_until": {"sent": "EndTxn", "every": 2}}"#),
+        (r#""sent": "EndTxn""#, r#"{"late_until": {"sent": "EndTxn", "sender": "nobody"}}"#),
+        (r#""sent": "Metadata""#, r#"{"answer_with": "REQUEST_TIMED_OUT"}"#),
+        (r#""sent": "EndTxn""#, r#"{"answer_with": "NONE"}"#),
+    ];
+    let messages: String = rules.iter().map(|(when, action)| rule(when, action)).collect();
+    expect![[r#"
+        good.json: aimed[0].when: found 2 moments, expected one of "sent", "received", "answered", "answer_received" and "at_ms"
+        good.json: aimed[0].when.transactional_id: found "x", expected a transactional id of the scenario; did you mean "w"?
+        good.json: aimed[0].when.group: found "g", expected a group of the scenario
+        good.json: aimed[0].when.partition: found "orders-7", expected a partition of orders from 0 to 1
+        good.json: aimed[0].when.error: found "sent", expected "answered" or "answer_received": an error stands in an answer
+        good.json: aimed[0].when.error: found "NOT_COORDINATR", expected the name of a known error or an object with "one_of"; did you mean "NOT_COORDINATOR"?
+        good.json: aimed[0].when: found both, expected at most one of "nth" and "every"
+        good.json: aimed[0].when: found "received", expected "sent" or "answered", so that "hold_until" befalls a message
+        good.json: aimed[0].when: found "at_ms", expected "sent" or "answered", so that "delay_ms" befalls a message
+        good.json: aimed[0].when.nth: found "at_ms", expected a message, if this is said
+        good.json: aimed[0].do.crash.who: found "receiver", expected an actor's name: there is no message
+        good.json: aimed[0].when: found "at_ms", expected a message, whose connection is reset
+        good.json: aimed[0].do.crash.who: found "brokr-1", expected the name of an actor; did you mean "broker-1"?
+        good.json: aimed[0].do.pause: found neither, expected exactly one of "for_ms" and "until"
+        good.json: aimed[0].do.pause: found both, expected exactly one of "for_ms" and "until"
+        good.json: aimed[0].do.hold_until.every: found an end, expected "nth", or the next
+        good.json: aimed[0].do.late_until.sender: found "nobody", expected the name of an actor
+        good.json: aimed[0].do.answer_with: found "Metadata", expected one of Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, DeleteRecords, FindCoordinator, InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, WriteTxnMarkers, TxnOffsetCommit, OffsetCommit, OffsetFetch, OffsetDelete, DeleteGroups, Heartbeat
+        good.json: aimed[0].do.answer_with: found "NONE", expected an error
+    "#]].assert_eq(&messages);
 }

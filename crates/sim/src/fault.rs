@@ -19,7 +19,9 @@ mod random;
 mod rate;
 mod zombie;
 
-pub use aimed::{Action, Aimed, AimedFault, Described, Moment, Party, Trigger};
+pub use aimed::{
+    Action, Aimed, AimedFault, Cue, Described, MessageCue, Moment, Trigger, Watch, Which, Whom,
+};
 pub use by_chance::{ByChance, Fault};
 pub use connection_reset::ConnectionReset;
 pub use crash::Crash;
@@ -32,7 +34,7 @@ pub use rate::{Count, Range, Rate};
 pub use zombie::{Stall, Zombie};
 
 use eosim_actor::{Choices, CrashKind, Lane, Site};
-use eosim_types::{ActorId, Duration, Instant};
+use eosim_types::{ActorId, Duration, ErrorCode, Instant};
 
 /// Which way a message travels on its connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -54,6 +56,8 @@ pub struct Envelope<'a, M> {
     pub to: ActorId,
     /// Which connection between the two.
     pub lane: Lane,
+    /// Counts requests; an answer has the number of its request.
+    pub number: u32,
     /// The side that asks still has the connection: somebody waits for the answer.
     pub awaited: bool,
     /// What it says.
@@ -84,8 +88,13 @@ pub enum Fate {
     /// The connection breaks, but the message is still under way and arrives so much later, as on
     /// an old connection; an answer to it is dropped.
     Late(Duration, Cause),
+    /// As [`Self::Late`], but it waits for [`Command::Release`].
+    LateHold(HoldKey, Cause),
     /// It waits, and with it all that follows in this direction, for [`Command::Release`].
     Hold(HoldKey),
+    /// A request arrives and is answered with this error in the name of its receiver, which never
+    /// sees it; a response arrives with this error in the place of what it said.
+    Refuse(ErrorCode),
 }
 
 impl Fate {
@@ -99,7 +108,7 @@ impl Fate {
     /// ordered while the message passed, the world tells later ([`FaultHook::took_effect`]).
     #[inline]
     pub(crate) const fn is_effective_at_once(self) -> bool {
-        !matches!(self, Self::Late(..) | Self::Deliver)
+        !matches!(self, Self::Late(..) | Self::LateHold(..) | Self::Deliver)
     }
 }
 
@@ -206,6 +215,10 @@ pub trait FaultHook<M> {
     /// A message is about to be taken by its receiver; orders due now are obeyed first.
     fn received(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>);
 
+    /// The answer that refuses the request `message` with `error`, or the response `message` turned
+    /// into one; `None` if there is none.
+    fn refusal(&self, message: &M, error: ErrorCode) -> Option<M>;
+
     /// A [`Command::Wake`] of `cx.cause` is due.
     fn woken(&mut self, cx: &mut FaultCx<'_>);
 
@@ -226,6 +239,9 @@ impl<M> FaultHook<M> for NoFaults {
     }
     #[inline]
     fn received(&mut self, _: &mut FaultCx<'_>, _: Envelope<'_, M>) {}
+    fn refusal(&self, _: &M, _: ErrorCode) -> Option<M> {
+        None
+    }
     #[inline]
     fn woken(&mut self, _: &mut FaultCx<'_>) {}
     #[inline]
@@ -260,7 +276,12 @@ impl<M: Described> FaultHook<M> for Faults {
         self.aimed.received(cx, envelope);
     }
 
+    fn refusal(&self, message: &M, error: ErrorCode) -> Option<M> {
+        self.aimed.refusal(message, error)
+    }
+
     fn woken(&mut self, cx: &mut FaultCx<'_>) {
+        FaultHook::<M>::woken(&mut self.aimed, cx);
         FaultHook::<M>::woken(&mut self.random, cx);
     }
 

@@ -12,13 +12,16 @@ use crate::version::{KafkaVersion, TransactionVersion};
 
 mod cluster;
 mod data;
+mod facts;
 mod fetch_metadata;
 mod group;
 mod membership;
+mod refusal;
 mod transaction;
 
 pub use cluster::*;
 pub use data::*;
+pub use facts::Facts;
 pub use fetch_metadata::FetchMetadata;
 pub use group::*;
 pub use membership::*;

@@ -1,13 +1,11 @@
 //! Faults: by chance, by rule, and zombies.
 
-use eosim_actor::CrashKind;
-use eosim_scenario::plan::{self, CrashTarget, Moment, Party, PauseTarget, Zombie};
+use eosim_scenario::plan::{self, CrashTarget, PauseTarget, Zombie};
 use eosim_scenario::{Plan, Probability, Spread};
-use eosim_sim::HoldKey;
 use eosim_sim::cluster::ClientSpec;
 use eosim_sim::fault::{
-    Action, Aimed, AimedFault, ByChance, ConnectionReset, Crash, Faults, GcPause, LateRequest,
-    LostRequest, LostResponse, Phase, Random, Range, Rate, Stall, Trigger,
+    ByChance, ConnectionReset, Crash, Faults, GcPause, LateRequest, LostRequest, LostResponse,
+    Phase, Random, Range, Rate, Stall,
 };
 use eosim_types::{ActorId, Duration, Instant, Names};
 
@@ -66,11 +64,10 @@ impl Actors {
         }
     }
 
-    fn named(&self, name: &Option<String>) -> Option<ActorId> {
-        let name = name.as_ref()?;
+    pub(super) fn named(&self, name: &str) -> ActorId {
         let at = self.names.iter().position(|known| known == name);
         let at = at.expect("a checked scenario names actors that exist");
-        Some(ActorId(u16::try_from(at).expect("few actors")))
+        ActorId(u16::try_from(at).expect("few actors"))
     }
 }
 
@@ -142,8 +139,13 @@ fn draw_stall(
     (Stall { actor: ActorId::CONTROLLER, at, lasts }, successor)
 }
 
-/// The faults of `plan`.
-pub(super) fn faults(plan: &Plan, actors: &Actors, zombies: Vec<Stall>) -> Faults {
+/// The faults of `plan`, whose strings are `names`.
+pub(super) fn faults(
+    plan: &Plan,
+    actors: &Actors,
+    zombies: Vec<Stall>,
+    names: &mut Names,
+) -> Faults {
     let faults = &plan.faults;
     let mut random = Random {
         phase: Phase { start: at_ms(faults.start_ms), end: at_ms(faults.until_ms) },
@@ -176,7 +178,7 @@ pub(super) fn faults(plan: &Plan, actors: &Actors, zombies: Vec<Stall>) -> Fault
         random.gc_pause = ByChance::new(rate(pause.rate), fault);
     }
     random.zombie.fault.stalls = zombies;
-    Faults { random, aimed: aimed(plan, actors) }
+    Faults { random, aimed: super::aimed::aimed(plan, actors, names) }
 }
 
 fn crash_fault(plan: &Plan, actors: &Actors, crash: &plan::Crash) -> Crash {
@@ -206,88 +208,16 @@ fn crash_targets(plan: &Plan, actors: &Actors, target: CrashTarget) -> Vec<Actor
         }
         CrashTarget::Coordinator => {
             let state = cluster.transaction_state.assignment(cluster.brokers);
-            let ids = plan.producers.iter().flat_map(plan::Producer::instances);
-            let ids = ids.filter_map(|producer| producer.transactional_id);
-            let members = plan.transformers.iter().flat_map(plan::Transformer::instances);
-            let ids = ids.chain(members.map(|member| member.transactional_id));
             let partitions = i32::try_from(state.len()).expect("at most 50");
             let broker = |id: String| {
                 let placed = cluster.place.get(&id).copied();
                 let partition = usize::try_from(Names::hash_partition(&id, partitions));
                 placed.unwrap_or_else(|| first(&state[partition.expect("not negative")]))
             };
-            ids.map(broker).collect()
+            plan.transactional_ids().map(broker).collect()
         }
     };
     all.into_iter().filter(|actor| chosen.contains(&u32::from(actor.0))).collect()
-}
-
-fn aimed(plan: &Plan, actors: &Actors) -> Aimed {
-    let keys = HoldKeys::default();
-    let mut keys = keys;
-    let rules = plan.aimed.iter().map(|rule| {
-        let (moment, api) = rule.when.moment();
-        let when = Trigger {
-            moment: match moment {
-                Moment::Sent => eosim_sim::fault::Moment::Sent,
-                Moment::Received => eosim_sim::fault::Moment::Received,
-                Moment::Answered => eosim_sim::fault::Moment::Answered,
-                Moment::AnswerReceived => eosim_sim::fault::Moment::AnswerReceived,
-            },
-            api: Some(api.name().to_string()),
-            from: actors.named(&rule.when.sender),
-            to: actors.named(&rule.when.receiver),
-            nth: rule.when.nth,
-        };
-        AimedFault::new(when, action(&rule.r#do, &mut keys))
-    });
-    Aimed { rules: rules.collect() }
-}
-
-/// Numbers for the names under which messages are held.
-#[derive(Default)]
-struct HoldKeys<'a>(Vec<&'a str>);
-
-impl<'a> HoldKeys<'a> {
-    fn key(&mut self, name: &'a str) -> HoldKey {
-        let known = self.0.iter().position(|known| *known == name);
-        let at = known.unwrap_or_else(|| {
-            self.0.push(name);
-            self.0.len() - 1
-        });
-        HoldKey(u16::try_from(at).expect("at most 64 rules"))
-    }
-}
-
-fn action<'a>(action: &'a plan::Action, keys: &mut HoldKeys<'a>) -> Action {
-    let ms = Duration::from_millis;
-    match action {
-        plan::Action::Drop => Action::Drop,
-        plan::Action::Silence => Action::Silence,
-        plan::Action::Reset => Action::Reset,
-        plan::Action::DelayMs(time) => Action::Delay(ms(*time)),
-        plan::Action::LateMs(time) => Action::Late(ms(*time)),
-        plan::Action::Hold(name) => Action::Hold(keys.key(name)),
-        plan::Action::Release(name) => Action::Release(keys.key(name)),
-        plan::Action::Crash(crash) => Action::Crash {
-            who: party(crash.who),
-            kind: match crash.kind {
-                plan::CrashKind::Process => CrashKind::Process,
-                plan::CrashKind::PowerLoss => CrashKind::PowerLoss,
-            },
-            down: ms(crash.down_ms),
-        },
-        plan::Action::Pause(pause) => {
-            Action::Pause { who: party(pause.who), lasts: ms(pause.for_ms) }
-        }
-    }
-}
-
-fn party(party: Party) -> eosim_sim::fault::Party {
-    match party {
-        Party::Sender => eosim_sim::fault::Party::Sender,
-        Party::Receiver => eosim_sim::fault::Party::Receiver,
-    }
 }
 
 fn rate(probability: Probability) -> Rate {

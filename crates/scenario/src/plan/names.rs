@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
-use eosim_types::Defect;
+use eosim_types::message::ApiKey;
 use eosim_types::rules::RULES;
+use eosim_types::{Defect, ErrorCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::json;
 
 use super::fault::FAULTS;
+use crate::number::drawn;
 
 macro_rules! name_schema {
     ($(#[$doc:meta])* $name:ident, $schema:expr) => {
@@ -46,6 +49,38 @@ name_schema! {
 name_schema! {
     /// A partition as Kafka writes it, topic-number; of a topic of the scenario.
     PartitionName, json_schema!({"type": "string", "format": "partition", "maxLength": 260})
+}
+
+name_schema! {
+    /// An actor by its name, or a transactional id; may be drawn per seed.
+    ActorName, drawn(&json!({"type": "string", "minLength": 1, "maxLength": 110}), false)
+}
+name_schema! {
+    /// A group by its name; may be drawn per seed.
+    GroupName, drawn(&json!({"type": "string", "minLength": 1, "maxLength": 100}), false)
+}
+name_schema! {
+    /// As [`PartitionName`]; may be drawn per seed.
+    PartitionDrawn,
+    drawn(&json!({"type": "string", "format": "partition", "maxLength": 260}), false)
+}
+name_schema! {
+    /// Yes or no; may be drawn per seed.
+    BooleanDrawn, drawn(&json!({"type": "boolean"}), false)
+}
+name_schema! {
+    /// An error as Kafka spells it; may be drawn per seed.
+    ErrorName, {
+        let names: Vec<_> = ErrorCode::ALL.iter().map(|error| error.name()).collect();
+        drawn(&json!({"type": "string", "enum": names, "x-kind": "error"}), false)
+    }
+}
+name_schema! {
+    /// An API as Kafka spells it, without the word "Request".
+    ApiName, {
+        let names: Vec<_> = ApiKey::ALL.iter().map(|api| api.name()).collect();
+        json_schema!({"type": "string", "enum": names, "x-kind": "API"})
+    }
 }
 
 /// Is `name` made of letters, digits, `-`, `_` and `.` alone?

@@ -1,103 +1,27 @@
-//! Aimed faults: do this to the n-th message that looks like that.
+//! Aimed faults: *when* the n-th message that looks like that is at that point, or a time has come,
+//! *do* this, and end it *until* something else.
 
-use eosim_actor::CrashKind;
-use eosim_types::{ActorId, Duration};
+mod action;
+mod trigger;
+
+pub use action::{Action, Whom};
+pub use trigger::{Cue, Described, MessageCue, Moment, Trigger, Watch, Which};
+
+use eosim_types::ErrorCode;
 
 use super::{Cause, Command, Count, Envelope, Fate, FaultCx, FaultHook, HoldKey, Way};
-
-/// A message that rules can be aimed at.
-pub trait Described {
-    /// The name of its API, Kafka's spelling without the word "Request".
-    fn api(&self) -> &'static str;
-}
-
-impl Described for eosim_types::message::Message {
-    fn api(&self) -> &'static str {
-        Self::api(self).name()
-    }
-}
-
-/// The moments in a message's life that a rule can name.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Moment {
-    /// A request leaves its sender.
-    Sent,
-    /// A request is about to be taken by its receiver.
-    Received,
-    /// A response leaves.
-    Answered,
-    /// A response is about to be taken by the side that asked.
-    AnswerReceived,
-}
-
-/// Which message, and when.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Trigger {
-    /// At which moment.
-    pub moment: Moment,
-    /// Of which API; any if `None`.
-    pub api: Option<String>,
-    /// Sender of the message; any if `None`.
-    pub from: Option<ActorId>,
-    /// Receiver of the message; any if `None`.
-    pub to: Option<ActorId>,
-    /// Which of those that fit, counted from 1.
-    pub nth: u32,
-}
-
-/// One end of a message.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Party {
-    /// Who sends it.
-    Sender,
-    /// Who gets it.
-    Receiver,
-}
-
-/// What to do.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Action {
-    /// The connection breaks and the message is lost.
-    Drop,
-    /// The message and all that follows is lost in silence.
-    Silence,
-    /// The message arrives later.
-    Delay(Duration),
-    /// The connection breaks, the message arrives later all the same.
-    Late(Duration),
-    /// The message waits for [`Action::Release`] under the same key.
-    Hold(HoldKey),
-    /// What was held under the key goes on.
-    Release(HoldKey),
-    /// A process dies and begins again later.
-    Crash {
-        /// Which end of the message.
-        who: Party,
-        /// How.
-        kind: CrashKind,
-        /// How long it stays dead.
-        down: Duration,
-    },
-    /// A process stalls.
-    Pause {
-        /// Which end of the message.
-        who: Party,
-        /// For how long.
-        lasts: Duration,
-    },
-    /// Connections between the two ends break.
-    Reset,
-}
 
 /// One rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AimedFault {
     /// When it acts.
-    pub when: Trigger,
+    when: Watch,
     /// What it does.
-    pub then: Action,
-    /// How many messages have fitted so far.
-    pub seen: u32,
+    then: Action,
+    /// When that ends, if not by itself.
+    until: Option<Watch>,
+    /// What is to be ordered then.
+    ends: Vec<Command>,
     /// How often it was done.
     pub count: Count,
 }
@@ -106,7 +30,21 @@ impl AimedFault {
     /// Does `then` when `when`.
     #[must_use]
     pub fn new(when: Trigger, then: Action) -> Self {
-        Self { when, then, seen: 0, count: Count::default() }
+        let when = Watch::new(when);
+        Self { when, then, until: None, ends: Vec::new(), count: Count::default() }
+    }
+
+    /// What it does ends when `until`.
+    #[must_use]
+    pub fn until(self, until: Trigger) -> Self {
+        Self { until: Some(Watch::new(until)), ..self }
+    }
+
+    fn reset(&mut self) {
+        self.when.reset();
+        self.until.iter_mut().for_each(Watch::reset);
+        self.ends.clear();
+        self.count = Count::default();
     }
 }
 
@@ -117,15 +55,25 @@ pub struct Aimed {
     pub rules: Vec<AimedFault>,
 }
 
-/// Causes of rules are numbered from here.
+/// Causes of rules are numbered from here; the same numbers are keys for what a rule itself holds.
 const FIRST_CAUSE: u16 = 1_000;
 
+/// Added to a rule's cause by its end, which is not counted.
+const END: u16 = 10_000;
+
 impl Aimed {
+    /// The key under which the rule at `index` holds what it releases itself.
+    ///
+    /// # Panics
+    /// If there are more than some thousand rules.
+    #[must_use]
+    pub fn own_key(index: usize) -> HoldKey {
+        HoldKey(FIRST_CAUSE + u16::try_from(index).expect("few rules"))
+    }
+
     /// Forgets what was seen and counted.
     pub fn reset(&mut self) {
-        for rule in &mut self.rules {
-            (rule.seen, rule.count) = (0, Count::default());
-        }
+        self.rules.iter_mut().for_each(AimedFault::reset);
     }
 
     /// Every rule sees the message; the first fate decided counts. Most runs have no rules.
@@ -148,68 +96,56 @@ impl Aimed {
     ) -> Fate {
         let mut fate = Fate::Deliver;
         for (rule, cause) in self.rules.iter_mut().zip(FIRST_CAUSE..) {
-            if rule.when.fits(moment, envelope) {
-                rule.seen += 1;
-                if rule.seen == rule.when.nth && fate == Fate::Deliver {
-                    cx.cause = Cause(cause);
-                    fate = rule.act(cx, envelope);
-                }
+            cx.cause = Cause(cause);
+            if rule.until.as_mut().is_some_and(|until| until.sees(moment, envelope)) {
+                rule.end(cx);
+            }
+            if rule.when.sees(moment, envelope) && fate == Fate::Deliver {
+                fate = rule.act(cx, HoldKey(cause), envelope);
             }
         }
         fate
-    }
-}
-
-impl Trigger {
-    fn fits<M: Described>(&self, moment: Moment, envelope: Envelope<'_, M>) -> bool {
-        self.moment == moment
-            && self.from.is_none_or(|from| from == envelope.from)
-            && self.to.is_none_or(|to| to == envelope.to)
-            && self.api.as_deref().is_none_or(|api| api == envelope.message.api())
     }
 }
 
 impl AimedFault {
-    fn act<M>(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>) -> Fate {
-        let fate = match self.then {
-            Action::Drop => Fate::Lose,
-            Action::Silence => Fate::Silence,
-            Action::Delay(by) => Fate::Delay(by),
-            Action::Late(after) => Fate::Late(after, cx.cause),
-            Action::Hold(key) => Fate::Hold(key),
-            _ => Fate::Deliver,
-        };
+    fn act<M>(&mut self, cx: &mut FaultCx<'_>, key: HoldKey, envelope: Envelope<'_, M>) -> Fate {
+        let fate = self.then.fate(cx, key);
         self.count.apply(fate.is_effective_at_once() && envelope.awaited);
-        self.order(cx, envelope);
+        self.order(cx, Some(envelope), key);
         fate
     }
 
-    fn order<M>(&self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>) {
-        let end = |who| if who == Party::Sender { envelope.from } else { envelope.to };
-        match self.then {
-            Action::Release(key) => cx.order(cx.now, Command::Release { key }),
-            Action::Crash { who, kind, down } => {
-                cx.order(cx.now, Command::Crash { actor: end(who), kind });
-                cx.order(cx.now + down, Command::Restart { actor: end(who) });
-            }
-            Action::Pause { who, lasts } => {
-                cx.order(cx.now, Command::Pause { actor: end(who) });
-                cx.order(cx.now + lasts, Command::Resume { actor: end(who) });
-            }
-            Action::Reset => {
-                let (from, to) = match envelope.way {
-                    Way::Request => (envelope.from, envelope.to),
-                    Way::Response => (envelope.to, envelope.from),
-                };
-                cx.order(cx.now, Command::Reset { from, to });
-            }
-            _ => {}
+    fn order<M>(&mut self, cx: &mut FaultCx<'_>, envelope: Option<Envelope<'_, M>>, key: HoldKey) {
+        self.then.order(cx, envelope, key, &mut self.ends);
+        match &self.until {
+            None => self.ends.clear(),
+            Some(until) if until.is_past() => self.end(cx),
+            Some(_) => {}
         }
+    }
+
+    fn end(&mut self, cx: &mut FaultCx<'_>) {
+        let Cause(cause) = cx.cause;
+        cx.cause = Cause(cause + END);
+        self.ends.drain(..).for_each(|end| cx.order(cx.now, end));
+        cx.cause = Cause(cause);
     }
 }
 
 impl<M: Described> FaultHook<M> for Aimed {
-    fn start(&mut self, _: &mut FaultCx<'_>) {}
+    /// Asks to be woken at the times that rules name.
+    fn start(&mut self, cx: &mut FaultCx<'_>) {
+        for (rule, cause) in self.rules.iter().zip(FIRST_CAUSE..) {
+            let times = [(cause, Some(&rule.when)), (cause + END, rule.until.as_ref())];
+            for (cause, watch) in times {
+                if let Some(time) = watch.and_then(Watch::time) {
+                    cx.cause = Cause(cause);
+                    cx.order(time, Command::Wake);
+                }
+            }
+        }
+    }
 
     #[inline]
     fn sent(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>) -> Fate {
@@ -229,7 +165,25 @@ impl<M: Described> FaultHook<M> for Aimed {
         self.see(cx, moment, envelope);
     }
 
-    fn woken(&mut self, _: &mut FaultCx<'_>) {}
+    fn refusal(&self, message: &M, error: ErrorCode) -> Option<M> {
+        message.refused(error)
+    }
+
+    /// A time has come.
+    fn woken(&mut self, cx: &mut FaultCx<'_>) {
+        let Cause(cause) = cx.cause;
+        let ends = cause >= FIRST_CAUSE + END;
+        let cause = if ends { cause - END } else { cause };
+        let index = cause.checked_sub(FIRST_CAUSE).map(usize::from);
+        let Some(rule) = index.and_then(|index| self.rules.get_mut(index)) else { return };
+        cx.cause = Cause(cause);
+        if ends {
+            rule.end(cx);
+        } else {
+            rule.count.apply(false);
+            rule.order::<M>(cx, None, HoldKey(cause));
+        }
+    }
 
     fn took_effect(&mut self, Cause(cause): Cause) {
         if let Some(index) = cause.checked_sub(FIRST_CAUSE)

@@ -4,7 +4,7 @@
 //! the end, and the world is ordered to heal. Each fault draws from the stream of the actor that
 //! it may hit, and only if it is switched on.
 
-use eosim_types::{Duration, Instant};
+use eosim_types::{Duration, ErrorCode, Instant};
 
 use super::{
     ByChance, Cause, Command, ConnectionReset, Count, Crash, Envelope, Fate, Fault, FaultCx,
@@ -136,6 +136,10 @@ macro_rules! faults {
 
             #[inline]
             fn received(&mut self, _: &mut FaultCx<'_>, _: Envelope<'_, M>) {}
+
+            fn refusal(&self, _: &M, _: ErrorCode) -> Option<M> {
+                None
+            }
 
             fn woken(&mut self, cx: &mut FaultCx<'_>) {
                 $(

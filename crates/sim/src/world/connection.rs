@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 use eosim_actor::{Correlation, Lane};
-use eosim_types::{ActorId, Instant};
+use eosim_types::{ActorId, ErrorCode, Instant};
 
 use crate::fault::{Cause, HoldKey, Way};
 
@@ -130,6 +130,8 @@ pub(super) struct Request<M> {
     pub(super) seen: bool,
     /// The fault that made it late: reported when the receiver takes it.
     pub(super) late: Option<Cause>,
+    /// The error with which it is answered without being read.
+    pub(super) refusal: Option<ErrorCode>,
     /// The request on its way there, the answer on its way back.
     pub(super) message: Option<M>,
 }
@@ -142,6 +144,7 @@ impl<M> Default for Request<M> {
             correlation: Correlation(0),
             seen: false,
             late: None,
+            refusal: None,
             message: None,
         }
     }

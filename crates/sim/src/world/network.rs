@@ -3,7 +3,7 @@
 use std::hash::Hash;
 
 use eosim_actor::{Actor, Choices, Correlation, Event, Lane, RequestToken, Site, Stream, TimerKey};
-use eosim_types::{ActorId, Duration};
+use eosim_types::{ActorId, Duration, ErrorCode};
 
 use super::World;
 use super::connection::{Connection, Flow, NONE};
@@ -93,9 +93,10 @@ where
         let entry = &mut self.requests[request];
         entry.number = self.request_count;
         (entry.connection, entry.correlation) = (slot, correlation);
-        (entry.seen, entry.late) = (false, None);
-        let way = Way::Request;
-        let fate = fate!(self, Envelope { way, from, to, lane, awaited: true, message: &message });
+        (entry.seen, entry.late, entry.refusal) = (false, None, None);
+        let (way, number, awaited) = (Way::Request, entry.number, true);
+        let fate =
+            fate!(self, Envelope { way, from, to, lane, number, awaited, message: &message });
         entry.message = Some(message);
         if fate == Fate::Deliver && connection.requests.flow == Flow::Free {
             let latency = latency!(self, from);
@@ -134,7 +135,7 @@ where
         };
         let way = Way::Response;
         let (to, lane, awaited) = (connection.from, connection.lane, connection.opener_up);
-        let envelope = Envelope { way, from: actor, to, lane, awaited, message: &message };
+        let envelope = Envelope { way, from: actor, to, lane, number, awaited, message: &message };
         let fate = fate!(self, envelope);
         (entry.message, entry.seen) = (Some(message), false);
         if !awaited {
@@ -212,9 +213,26 @@ where
                 self.travel(way, request, after);
                 self.break_connection(slot);
             }
+            (Flow::Free, Fate::LateHold(key, cause)) => {
+                self.requests[request].late = Some(cause);
+                self.held.push(Held { key, way, request });
+                self.break_connection(slot);
+            }
             (Flow::Free, Fate::Hold(key)) => {
                 *flow = Flow::Held(key);
                 self.held.push(Held { key, way, request });
+            }
+            (Flow::Free, Fate::Refuse(error)) => {
+                let entry = &mut self.requests[request];
+                match way {
+                    Way::Request => entry.refusal = Some(error),
+                    Way::Response => {
+                        let message = entry.message.as_ref().expect("a response is under way");
+                        let refused = self.faults.refusal(message, error);
+                        entry.message = refused.or(entry.message.take());
+                    }
+                }
+                self.travel(way, request, Duration::ZERO);
             }
         }
     }
@@ -281,8 +299,8 @@ where
         }
         let message = entry.message.as_ref().expect("a request under way has a message");
         if !std::mem::replace(&mut entry.seen, true) {
-            let (way, awaited) = (Way::Request, connection.opener_up);
-            let envelope = Envelope { way, from, to, lane, awaited, message };
+            let (way, number, awaited) = (Way::Request, entry.number, connection.opener_up);
+            let envelope = Envelope { way, from, to, lane, number, awaited, message };
             self.faults.received(&mut fault_cx!(self), envelope);
             if !self.orders.is_empty() {
                 return self.come_again(Body::Read(request));
@@ -294,7 +312,26 @@ where
             self.faults.took_effect(cause);
         }
         self.delivered += 1;
-        Some((to, Event::Request { from, token: join(request, entry.number), message }))
+        let token = join(request, entry.number);
+        if let Some(error) = entry.refusal.take() {
+            return self.refuse(to, token, &message, error);
+        }
+        Some((to, Event::Request { from, token, message }))
+    }
+
+    /// A request is answered with an error in the name of its receiver, which never sees it.
+    #[cold]
+    fn refuse(
+        &mut self,
+        receiver: ActorId,
+        token: RequestToken,
+        message: &A::Message,
+        error: ErrorCode,
+    ) -> Taken<A::Message> {
+        let answer = self.faults.refusal(message, error);
+        self.respond(receiver, token, answer);
+        self.obey_orders();
+        None
     }
 
     #[inline(always)]
@@ -311,8 +348,8 @@ where
         }
         let message = entry.message.as_ref().expect("a response under way has a message");
         if !std::mem::replace(&mut entry.seen, true) {
-            let way = Way::Response;
-            let envelope = Envelope { way, from, to, lane, awaited: true, message };
+            let (way, number, awaited) = (Way::Response, entry.number, true);
+            let envelope = Envelope { way, from, to, lane, number, awaited, message };
             self.faults.received(&mut fault_cx!(self), envelope);
             if !self.orders.is_empty() {
                 return self.come_again(Body::Response(request));

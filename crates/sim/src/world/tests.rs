@@ -5,14 +5,17 @@ use std::collections::VecDeque;
 use eosim_actor::{
     Actor, Correlation, CrashKind, Cx, Effect, Event, Lane, Out, RequestToken, Scripted, TimerKey,
 };
-use eosim_types::{ActorId, Duration, Instant};
+use eosim_types::message::Facts;
+use eosim_types::{ActorId, Duration, ErrorCode, Instant};
 
 use super::{Latency, Limits, Stop, World};
 use crate::fault::{
-    Action, Aimed, AimedFault, ByChance, Command, ConnectionReset, Count, Crash, Described, Faults,
-    GcPause, HoldKey, LateRequest, LostRequest, LostResponse, Moment, Party, Phase, Random, Range,
-    Rate, Trigger,
+    Action, Aimed, AimedFault, ByChance, Command, ConnectionReset, Count, Crash, Cue, Described,
+    Faults, GcPause, HoldKey, LateRequest, LostRequest, LostResponse, MessageCue, Moment, Phase,
+    Random, Range, Rate, Trigger, Which, Whom,
 };
+
+mod aimed;
 
 const SERVER: ActorId = ActorId(0);
 const ALICE: ActorId = ActorId(1);
@@ -26,6 +29,12 @@ struct Id(u32);
 impl Described for Id {
     fn api(&self) -> &'static str {
         if self.0 < 100 { "Small" } else { "Large" }
+    }
+    fn says(&self, wanted: &Facts) -> bool {
+        wanted.base_sequence.is_none_or(|sequence| u32::try_from(sequence.0) == Ok(self.0))
+    }
+    fn refused(&self, error: ErrorCode) -> Option<Self> {
+        Some(Self(1_000 + u32::from(error.code().unsigned_abs())))
     }
 }
 
@@ -99,9 +108,15 @@ fn random(change: impl FnOnce(&mut Random)) -> Faults {
     Faults { random, ..Faults::default() }
 }
 
+fn on(moment: Moment, api: Option<&str>, which: Which) -> Trigger {
+    let api = api.map(String::from);
+    let facts = Facts::default();
+    let cue = MessageCue { moment, api, from: None, to: None, facts, error: None };
+    Trigger { cue: Cue::Message(cue), which }
+}
+
 fn aimed(moment: Moment, api: Option<&str>, nth: u32, then: Action) -> AimedFault {
-    let when = Trigger { moment, api: api.map(String::from), from: None, to: None, nth };
-    AimedFault::new(when, then)
+    AimedFault::new(on(moment, api, Which::Nth(nth)), then)
 }
 
 fn rules(rules: &[AimedFault]) -> Faults {
@@ -420,8 +435,11 @@ fn a_held_message_holds_what_follows_until_it_is_released() {
 
 #[test]
 fn an_aimed_crash_comes_before_the_message() {
-    let then =
-        Action::Crash { who: Party::Receiver, kind: CrashKind::Process, down: Duration(3_000) };
+    let then = Action::Crash {
+        who: Whom::Receiver,
+        kind: CrashKind::Process,
+        down: Some(Duration(3_000)),
+    };
     let faults = rules(&[aimed(Moment::Received, None, 2, then)]);
     let mut kit = kit(Scripted::default(), faults, Server::default());
     kit.ask(ALICE, LANE, 1);
@@ -434,7 +452,7 @@ fn an_aimed_crash_comes_before_the_message() {
 
 #[test]
 fn an_aimed_stall_comes_before_the_message() {
-    let then = Action::Pause { who: Party::Receiver, lasts: Duration(3_000) };
+    let then = Action::Pause { who: Whom::Receiver, lasts: Some(Duration(3_000)) };
     let faults = rules(&[aimed(Moment::Received, None, 1, then)]);
     let mut kit = kit(Scripted::default(), faults, Server::default());
     kit.ask(ALICE, LANE, 1);

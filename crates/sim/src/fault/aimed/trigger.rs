@@ -1,0 +1,185 @@
+//! When a rule acts: a moment in a message's life, or a time.
+
+use eosim_types::message::{Facts, Message};
+use eosim_types::{ActorId, ErrorCode, Instant};
+
+use crate::fault::Envelope;
+
+/// A message that rules can be aimed at.
+pub trait Described: Sized {
+    /// The name of its API, Kafka's spelling without the word "Request".
+    fn api(&self) -> &'static str;
+
+    /// Is it a request that says all this?
+    fn says(&self, wanted: &Facts) -> bool {
+        *wanted == Facts::default()
+    }
+
+    /// Is it a response in which the error stands?
+    fn has_error(&self, _: ErrorCode) -> bool {
+        false
+    }
+
+    /// The answer that refuses a request, or a response turned into one; `None` if there is none.
+    fn refused(&self, _: ErrorCode) -> Option<Self> {
+        None
+    }
+}
+
+impl Described for Message {
+    fn api(&self) -> &'static str {
+        Self::api(self).name()
+    }
+    fn says(&self, wanted: &Facts) -> bool {
+        Self::says(self, wanted)
+    }
+    fn has_error(&self, error: ErrorCode) -> bool {
+        Self::has_error(self, error)
+    }
+    fn refused(&self, error: ErrorCode) -> Option<Self> {
+        Self::refused(self, error)
+    }
+}
+
+/// The moments in a message's life that a rule can name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Moment {
+    /// A request leaves its sender.
+    Sent,
+    /// A request is about to be taken by its receiver.
+    Received,
+    /// A response leaves.
+    Answered,
+    /// A response is about to be taken by the side that asked.
+    AnswerReceived,
+}
+
+impl Moment {
+    const fn concerns_an_answer(self) -> bool {
+        matches!(self, Self::Answered | Self::AnswerReceived)
+    }
+}
+
+/// What a rule waits for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Cue {
+    /// A message at a moment of its life.
+    Message(MessageCue),
+    /// A time.
+    At(Instant),
+}
+
+/// Which messages a rule waits for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MessageCue {
+    /// At which moment.
+    pub moment: Moment,
+    /// Of which API; any if `None`.
+    pub api: Option<String>,
+    /// Sender of the message; any if `None`.
+    pub from: Option<ActorId>,
+    /// Receiver of the message; any if `None`.
+    pub to: Option<ActorId>,
+    /// What the request says; of a response, what the request that it answers says.
+    pub facts: Facts,
+    /// The error that stands in a response.
+    pub error: Option<ErrorCode>,
+}
+
+/// Which of those that fit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Which {
+    /// The n-th of the run, counted from 1.
+    Nth(u32),
+    /// Every n-th.
+    Every(u32),
+    /// Any; of what ends something, the first from then on.
+    Next,
+}
+
+/// When something happens.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Trigger {
+    /// What is waited for.
+    pub cue: Cue,
+    /// Which of those.
+    pub which: Which,
+}
+
+/// A trigger at work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Watch {
+    trigger: Trigger,
+    /// How many have fitted so far.
+    seen: u32,
+    /// Requests that say what was asked for and whose answer is waited for.
+    asked: Vec<u32>,
+}
+
+impl MessageCue {
+    /// Sender, receiver and API fit. The one who is answered has sent the request.
+    fn is_between<M: Described>(&self, envelope: Envelope<'_, M>, reversed: bool) -> bool {
+        let (from, to) = if reversed { (self.to, self.from) } else { (self.from, self.to) };
+        from.is_none_or(|from| from == envelope.from)
+            && to.is_none_or(|to| to == envelope.to)
+            && self.api.as_deref().is_none_or(|api| api == envelope.message.api())
+    }
+}
+
+impl Watch {
+    /// Waits for `trigger`.
+    #[must_use]
+    pub fn new(trigger: Trigger) -> Self {
+        Self { trigger, seen: 0, asked: Vec::new() }
+    }
+
+    /// Forgets what was seen.
+    pub(super) fn reset(&mut self) {
+        self.seen = 0;
+        self.asked.clear();
+    }
+
+    /// The time that is waited for.
+    pub(super) fn time(&self) -> Option<Instant> {
+        match self.trigger.cue {
+            Cue::At(time) => Some(time),
+            Cue::Message(_) => None,
+        }
+    }
+
+    /// A message is at `moment`: is it what is waited for?
+    pub(super) fn sees<M: Described>(&mut self, moment: Moment, envelope: Envelope<'_, M>) -> bool {
+        let fits = self.fits(moment, envelope);
+        self.seen += u32::from(fits);
+        fits && match self.trigger.which {
+            Which::Nth(nth) => self.seen == nth,
+            Which::Every(nth) => self.seen.is_multiple_of(nth),
+            Which::Next => true,
+        }
+    }
+
+    /// The n-th, if that was waited for, has been seen already.
+    pub(super) fn is_past(&self) -> bool {
+        matches!(self.trigger.which, Which::Nth(nth) if self.seen >= nth)
+    }
+
+    fn fits<M: Described>(&mut self, moment: Moment, envelope: Envelope<'_, M>) -> bool {
+        let Cue::Message(cue) = &self.trigger.cue else { return false };
+        let asks = cue.facts != Facts::default();
+        if !cue.moment.concerns_an_answer() {
+            return cue.moment == moment
+                && cue.is_between(envelope, false)
+                && (!asks || envelope.message.says(&cue.facts));
+        }
+        if asks && moment == Moment::Sent && cue.is_between(envelope, true) {
+            if envelope.message.says(&cue.facts) {
+                self.asked.push(envelope.number);
+            }
+            return false;
+        }
+        cue.moment == moment
+            && cue.is_between(envelope, false)
+            && cue.error.is_none_or(|error| envelope.message.has_error(error))
+            && (!asks || self.asked.contains(&envelope.number))
+    }
+}

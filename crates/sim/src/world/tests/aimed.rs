@@ -1,0 +1,125 @@
+//! Rules that are aimed: what they wait for, what they do, and what ends it.
+
+use eosim_types::{ErrorCode, Sequence};
+
+use super::*;
+
+/// A rule for small requests that leave.
+fn when_small(which: Which, then: Action) -> AimedFault {
+    AimedFault::new(on(Moment::Sent, Some("Small"), which), then)
+}
+
+fn own_key() -> HoldKey {
+    Aimed::own_key(0)
+}
+
+fn played(rule: AimedFault) -> Kit {
+    kit(Scripted::default(), rules(&[rule]), Server::default())
+}
+
+fn count(kit: &Kit) -> Count {
+    kit.faults.aimed.rules[0].count
+}
+
+#[test]
+fn a_late_request_arrives_when_the_next_of_its_kind_is_sent() {
+    let until = on(Moment::Sent, Some("Small"), Which::Next);
+    let mut kit = played(when_small(Which::Nth(1), Action::Late(None)).until(until));
+    kit.ask(ALICE, LANE, 1);
+    kit.settle_all();
+    assert_eq!(kit.heard(), heard(&[(1, "!1")]), "the connection broke");
+    kit.ask(ALICE, LANE, 100);
+    kit.settle_all();
+    assert_eq!(kit.seen(), [100]);
+    kit.ask(ALICE, LANE, 2);
+    kit.settle_all();
+    assert_eq!(kit.seen().len(), 3);
+    assert!(kit.seen().contains(&1));
+    assert_eq!(count(&kit), ONCE);
+}
+
+#[test]
+fn what_is_held_until_the_nth_of_the_run_counts_itself() {
+    let until = on(Moment::Sent, Some("Small"), Which::Nth(2));
+    let mut kit = played(when_small(Which::Nth(1), Action::Hold(own_key())).until(until));
+    kit.ask(ALICE, LANE, 1);
+    kit.settle_all();
+    assert_eq!(kit.seen(), [0u32; 0]);
+    kit.ask(BOB, LANE, 2);
+    kit.settle_all();
+    assert_eq!(kit.seen().len(), 2);
+}
+
+#[test]
+fn an_end_that_is_past_comes_at_once() {
+    let until = on(Moment::Sent, Some("Large"), Which::Nth(1));
+    let mut kit = played(when_small(Which::Nth(1), Action::Hold(own_key())).until(until));
+    kit.ask(ALICE, LANE, 100);
+    kit.ask(BOB, LANE, 1);
+    kit.settle_all();
+    assert_eq!(kit.seen(), [100, 1]);
+}
+
+#[test]
+fn a_stall_lasts_until_its_end_and_every_second_message_begins_one() {
+    let then = Action::Pause { who: Whom::Receiver, lasts: None };
+    let until = on(Moment::Sent, Some("Large"), Which::Next);
+    let mut kit = played(when_small(Which::Every(2), then).until(until));
+    for id in 1..=4 {
+        kit.ask(ALICE, Lane(id), u32::from(id));
+        kit.advance(MILLI);
+        let stalled = id % 2 == 0;
+        assert_eq!(kit.seen().contains(&u32::from(id)), !stalled, "{id}");
+        kit.ask(BOB, LANE, 100);
+        kit.settle_all();
+        assert!(kit.seen().contains(&u32::from(id)), "{id}");
+    }
+    assert_eq!(count(&kit), Count { applied: 2, effective: 2 });
+}
+
+#[test]
+fn a_time_sets_a_rule_off_and_another_ends_it() {
+    let at = |millis: u64| Trigger { cue: Cue::At(Instant(millis * 1_000)), which: Which::Nth(1) };
+    let then = Action::Pause { who: Whom::Actor(SERVER), lasts: None };
+    let mut kit = played(AimedFault::new(at(10), then).until(at(30)));
+    kit.advance(Duration(20_000));
+    kit.ask(ALICE, LANE, 1);
+    kit.advance(Duration(20_000));
+    assert_eq!(kit.actors[0].seen, [(30, 1)]);
+    assert_eq!(count(&kit), ONCE);
+}
+
+#[test]
+fn an_answer_is_known_by_what_its_request_said() {
+    let facts = Facts { base_sequence: Some(Sequence(2)), ..Facts::default() };
+    let cue = |moment| MessageCue { moment, api: None, from: None, to: None, facts, error: None };
+    let lost = |moment| {
+        let when = Trigger { cue: Cue::Message(cue(moment)), which: Which::Nth(1) };
+        let mut kit = played(AimedFault::new(when, Action::Drop));
+        (1..=3).for_each(|id| kit.ask(ALICE, Lane(id), u32::from(id)));
+        kit.settle_all();
+        (kit.seen(), kit.heard().iter().filter(|(_, what)| what == "!2").count())
+    };
+    assert_eq!(lost(Moment::Answered), (vec![1, 2, 3], 1));
+    assert_eq!(lost(Moment::Sent), (vec![1, 3], 1));
+}
+
+#[test]
+fn a_refused_request_has_no_effect_and_a_refused_answer_has() {
+    let refused = |moment| {
+        let then = Action::Refuse(ErrorCode::NotCoordinator);
+        let mut kit = played(AimedFault::new(on(moment, None, Which::Nth(1)), then));
+        kit.ask(ALICE, LANE, 1);
+        kit.ask(ALICE, LANE, 2);
+        kit.settle_all();
+        assert_eq!(count(&kit), ONCE);
+        let answers = kit.take_mail().filter_map(|(_, event)| match event {
+            Event::Response { message, .. } => Some(message),
+            _ => None,
+        });
+        (answers.collect::<Vec<_>>(), kit.seen())
+    };
+    let answers = vec![Id(1_016), Id(2)];
+    assert_eq!(refused(Moment::Sent), (answers.clone(), vec![2]));
+    assert_eq!(refused(Moment::Answered), (answers, vec![1, 2]));
+}
