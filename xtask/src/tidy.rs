@@ -20,6 +20,7 @@ pub(crate) fn run(root: &Path) -> Vec<String> {
     complaints.extend(dead_files::check(&sources));
     complaints.extend(banned::check(&sources));
     complaints.extend(rules::unknown_ids(&sources));
+    complaints.extend(rules::wrong_marks(&sources));
     complaints.extend(paths::check(root));
     complaints.extend(scenarios::check(root));
     complaints.extend(library::check(root));

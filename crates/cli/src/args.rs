@@ -8,7 +8,9 @@ mod tool;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use parse::{Partition, Seed, SeedRange, WallTime};
-pub use report::{DotArgs, ListArgs, ListKind, MachineName, ShowArgs, ShowForm, TransactionsForm};
+pub use report::{
+    CoverageArgs, DotArgs, ListArgs, ListKind, MachineName, ShowArgs, ShowForm, TransactionsForm,
+};
 pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, SweepArgs, VerifyArgs};
 pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs};
 
@@ -104,6 +106,8 @@ pub enum Command {
     Conform(ConformArgs),
     /// The historical bugs: each switched on must be caught
     Defects(DefectsArgs),
+    /// Rules, probes and state × event cells that runs have reached, never-reached first
+    Coverage(CoverageArgs),
     /// A state machine as it is in the code, for Graphviz
     Dot(DotArgs),
     /// Prints the JSON Schema of scenario files

@@ -9,16 +9,20 @@ use eosim_runner::{InputError, RNG_VERSION, ScenarioFile};
 use eosim_types::digest::Digest;
 use serde_json::{Value, json};
 
+use crate::coverage::Coverage;
 use crate::{render, results};
 
 /// The file that a run can be replayed from.
 pub const CHOICES: &str = "choices.json";
 
+/// The file that says what was reached.
+pub const COVERAGE: &str = "coverage.json";
+
 /// The folder of failing seeds.
 const FAILURES: &str = "failures";
 
 /// Where runs are kept unless the user says otherwise.
-const STORE: &str = "sim-runs";
+pub const STORE: &str = "sim-runs";
 
 /// A folder for `scenarios` in `store`, with its manifest.
 ///
@@ -91,6 +95,14 @@ pub fn keep(
     write("dump.txt", &render::dump(run))?;
     let verdict = results::verdict(&recording.plan.name, recording.seed, &run.result);
     write("verdict.json", &pretty(&verdict))
+}
+
+/// Keeps what a run or a sweep has reached.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn keep_coverage(folder: &RunFolder, coverage: &Coverage) -> Result<(), StoreError> {
+    folder.write(COVERAGE, &pretty(&coverage.json()))
 }
 
 /// A head, then what applications did and learned, a line each.

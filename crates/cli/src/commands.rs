@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod conform;
+mod coverage;
 mod defects;
 mod dot;
 mod list;
@@ -86,6 +87,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::List(args) => list::run(args, how),
         Command::Conform(args) => conform::run(args, how),
         Command::Defects(args) => defects::run(args, how),
+        Command::Coverage(args) => coverage::run(args, how),
         Command::Dot(args) => dot::run(*args, how),
         Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(*args),

@@ -6,6 +6,7 @@
 pub mod args;
 pub mod artefacts;
 pub mod commands;
+pub mod coverage;
 pub mod input;
 pub mod interrupt;
 pub mod list;

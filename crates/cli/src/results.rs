@@ -1,14 +1,11 @@
 //! Results as JSON and as rows of the summary: nothing here depends on the wall clock or on how
 //! many workers there were.
 
-use std::collections::BTreeMap;
-
 use eosim_report::{FaultCount, ScenarioSummary, SweepSummary};
 use eosim_runner::recording::word;
 use eosim_runner::run::RunResult;
 use eosim_runner::sweep;
 use eosim_runner::{Anomaly, Count, Stuck, Verdict};
-use eosim_types::Marks;
 use serde_json::{Map, Value, json};
 
 /// So many failing seeds of a scenario are named in its summary.
@@ -20,7 +17,8 @@ pub fn digest(digest: u64) -> String {
     format!("{digest:016x}")
 }
 
-fn fault_counts<'a>(counts: impl IntoIterator<Item = (&'a str, Count)>) -> Value {
+/// Faults that struck, with how often they did and had an effect.
+pub(crate) fn fault_counts<'a>(counts: impl IntoIterator<Item = (&'a str, Count)>) -> Value {
     let applied = counts.into_iter().filter(|(_, count)| count.applied > 0);
     let one = |(name, count): (&str, Count)| {
         let Count { applied, effective } = count;
@@ -81,23 +79,6 @@ fn anomaly(anomaly: &Anomaly) -> Value {
 fn stuck(stuck: &Stuck) -> Value {
     let Stuck { what, waiting_for, since } = stuck;
     json!({"what": what, "waiting_for": waiting_for, "since_ms": since.as_millis()})
-}
-
-/// `coverage.json`: how often each rule was reached and each fault struck.
-#[must_use]
-pub fn coverage(marks: &Marks, scenarios: &[sweep::ScenarioSummary]) -> Value {
-    let rules = marks.counts().map(|(rule, count)| (rule.to_string(), json!(count)));
-    let mut faults: BTreeMap<&str, Count> = BTreeMap::new();
-    for (name, count) in scenarios.iter().flat_map(|scenario| &scenario.faults) {
-        faults.entry(name).or_default().merge(*count);
-    }
-    json!({
-        "format": 1,
-        "rules": rules.collect::<Map<_, _>>(),
-        "probes": {},
-        "cells": {},
-        "faults": fault_counts(faults),
-    })
 }
 
 /// The table over all scenarios.

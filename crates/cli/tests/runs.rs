@@ -112,9 +112,41 @@ fn the_summary_does_not_depend_on_jobs() {
     }
     let one = folder.read("1/latest/summary.jsonl");
     assert_eq!(one.lines().count() % 20, 0);
+    let coverage = folder.read("1/latest/coverage.json");
     for jobs in ["2", "5"] {
         assert_eq!(one, folder.read(&format!("{jobs}/latest/summary.jsonl")));
+        assert_eq!(coverage, folder.read(&format!("{jobs}/latest/coverage.json")));
     }
+}
+
+fn count(folder: &Folder, words: &[&str], kind: &str, name: &str) -> u64 {
+    let printed = folder.ends(&[words, &["--format", "json"]].concat(), 0).out;
+    let coverage: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(coverage["format"], 1);
+    coverage[kind][name].as_u64().unwrap_or_else(|| panic!("{kind} {name}"))
+}
+
+#[test]
+fn coverage_adds_runs_and_shows_first_what_was_never_reached() {
+    let folder = Folder::new();
+    let scenario = library("examples/example-1-commit-abort-commit.json");
+    folder.ends(&["run", &scenario], 0);
+    // Two commits, the first of which is the first transaction of its id.
+    let once = &["coverage"][..];
+    let twice = &["coverage", "latest", "latest"][..];
+    let cell = "coordinator/Ongoing/EndTxn(COMMIT)";
+    assert_eq!(count(&folder, once, "cells", cell), 2);
+    assert_eq!(count(&folder, twice, "cells", cell), 4);
+    assert_eq!(count(&folder, once, "probes", "coordinator/CompleteAbort"), 1);
+    assert!(count(&folder, once, "rules", "L-MRK-5") > 0);
+    let text = folder.ends(once, 0).out;
+    let cells = text.split("cells: ").nth(1).expect("cells");
+    let place = |line: &str| cells.find(line).unwrap_or_else(|| panic!("{line} in {cells}"));
+    assert!(place("  never      coordinator/Ongoing/timed out") < place("  1  coordinator/"));
+    let reason = "coordinator/Ongoing/expired: only an idle id expires (C-EXP-1)";
+    assert!(folder.ends(&["coverage", "--verbose"], 0).out.contains(reason));
+    let refused = folder.ends(&["coverage", "nowhere"], 2);
+    assert!(refused.err.contains("nowhere: found no such file"), "{}", refused.err);
 }
 
 #[test]

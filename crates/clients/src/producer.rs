@@ -186,6 +186,8 @@ pub struct Producer {
     buffer_memory: i64,
     next_call: u32,
     waiting: Vec<Waiting>,
+    /// The state that was counted last.
+    counted_state: Option<State>,
 }
 
 impl Producer {
@@ -204,6 +206,7 @@ impl Producer {
             buffer_memory: config.buffer_memory,
             next_call: 0,
             waiting: Vec::new(),
+            counted_state: None,
         }
     }
 
@@ -260,8 +263,19 @@ impl Producer {
     /// Lets the producer go on by one step of its sender and lets calls return whose wait is over.
     /// `false` if it has to wait for an event or for [`Self::next_wake`].
     pub fn turn(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) -> bool {
+        self.count_state(cx);
         let progress = self.sender.turn(cx, out);
+        self.count_state(cx);
         self.end_waits(cx, out) || progress
+    }
+
+    /// Counts the state if it is another than last time.
+    fn count_state(&mut self, cx: &mut Cx<'_>) {
+        let state = self.state();
+        if let Some(state) = state.filter(|_| state != self.counted_state) {
+            cx.env.enters(state);
+        }
+        self.counted_state = state;
     }
 
     /// Two threads: after a call that wakes the sender either goes on first (P-MOD-5). 0 is the

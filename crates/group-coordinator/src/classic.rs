@@ -11,8 +11,9 @@ use alloc::vec::Vec;
 use eosim_types::assignor::Assignor;
 use eosim_types::config::BrokerConfig;
 use eosim_types::group_log::{ClassicMemberMetadata, GroupMetadataValue};
+use eosim_types::machine::GroupEvent;
 use eosim_types::message::Response;
-use eosim_types::{Duration, GroupId, Instant, Topic, TopicPartition};
+use eosim_types::{Duration, GroupId, Instant, Marks, Topic, TopicPartition};
 
 use crate::action::{Action, ReplyTo, Waiting};
 use crate::timer::{CoordinatorTimer, TimerKey};
@@ -74,6 +75,7 @@ pub(crate) struct ClassicCx<'a> {
     pub(crate) config: &'a BrokerConfig,
     pub(crate) timer: &'a mut CoordinatorTimer,
     pub(crate) actions: &'a mut Vec<Action>,
+    pub(crate) marks: &'a mut Marks,
 }
 
 impl ClassicCx<'_> {
@@ -153,15 +155,22 @@ impl ClassicGroup {
 
     /// Starts the sessions of members that were loaded.
     pub(crate) fn schedule_sessions(&self, cx: &mut ClassicCx<'_>) {
+        self.takes(cx, GroupEvent::Loaded);
         for (&id, member) in &self.members {
             cx.schedule_heartbeat(id, member.session_timeout);
         }
     }
 
-    fn transition_to(&mut self, cx: &ClassicCx<'_>, state: ClassicGroupState) {
+    /// Meets `event` as it is now.
+    fn takes(&self, cx: &mut ClassicCx<'_>, event: GroupEvent) {
+        cx.marks.takes(self.state, event);
+    }
+
+    fn transition_to(&mut self, cx: &mut ClassicCx<'_>, state: ClassicGroupState) {
         let from = self.state;
         assert!(from.may_become(state), "a group went from {} to {}", from.name(), state.name());
         self.state = state;
+        cx.marks.enters(state);
         self.current_state_timestamp_ms = cx.clock_ms;
     }
 

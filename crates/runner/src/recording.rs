@@ -10,7 +10,7 @@ use eosim_checker::Verdict;
 use eosim_scenario::{Plan, ScenarioFile};
 use eosim_sim::{RNG_VERSION, Seeded};
 use eosim_types::observation::{ClusterDump, Observation};
-use eosim_types::{DefectSet, Names};
+use eosim_types::{DefectSet, Marks, Names};
 
 use crate::assemble::assemble;
 use crate::run::{Describe, Line, Machine, RunResult};
@@ -58,6 +58,8 @@ pub struct Observed {
     pub names: Names,
     /// The names of the actors, in the order of their numbers.
     pub actors: Vec<String>,
+    /// What it reached.
+    pub marks: Marks,
 }
 
 /// A replay: the run, and where it left the recording.
@@ -154,5 +156,6 @@ fn run<C: eosim_actor::Choices>(
     let actors = assembly.actors(plan);
     let result = machine.run(plan, assembly, Some(describe));
     let (lines, history) = machine.watch().take_kept();
-    Observed { result, lines, history, dump: machine.dump(), names, actors }
+    let marks = machine.take_marks();
+    Observed { result, lines, history, dump: machine.dump(), names, actors, marks }
 }

@@ -4,6 +4,7 @@
 
 use alloc::vec::Vec;
 
+use eosim_types::machine::CoordinatorEvent;
 use eosim_types::record::{TransactionResult, TransactionState};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{Defect, ErrorCode, ProducerId, TransactionalId, rule};
@@ -53,6 +54,7 @@ impl TransactionCoordinator {
         rule!(cx.env, "C-TMO-2");
         let owned = self.state_manager.get_transaction_state(cx, transactional_id);
         let Some(metadata) = owned.ok().and_then(|owned| owned.metadata) else { return Ok(()) };
+        metadata.takes(&mut cx.env, CoordinatorEvent::TimedOut);
         if metadata.producer_id != producer_id || metadata.pending_state.is_some() {
             return Ok(());
         }

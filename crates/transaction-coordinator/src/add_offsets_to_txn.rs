@@ -3,6 +3,7 @@
 //! Kafka counterpart: `KafkaApis.handleAddOffsetsToTxnRequest`. Clients of transaction version 2 do
 //! not send it.
 
+use eosim_types::machine::CoordinatorEvent;
 use eosim_types::message::{AddOffsetsToTxnRequest, AddOffsetsToTxnResponse};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{ErrorCode, Topic, TopicPartition, rule};
@@ -31,6 +32,7 @@ impl TransactionCoordinator {
             transactional_id: request.transactional_id,
             producer_id: request.producer_id,
             producer_epoch: request.producer_epoch,
+            event: CoordinatorEvent::AddOffsetsToTxn,
         };
         let added = [TopicPartition::new(Topic::CONSUMER_OFFSETS, partition)];
         let callback = ResponseCallback::AddOffsetsToTxn { to, version: request.version };

@@ -7,6 +7,7 @@
 
 use alloc::vec::Vec;
 
+use eosim_types::machine::CoordinatorEvent;
 use eosim_types::message::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, AddPartitionsToTxnTransaction,
 };
@@ -39,6 +40,8 @@ pub(crate) struct Adder {
     pub(crate) transactional_id: TransactionalId,
     pub(crate) producer_id: ProducerId,
     pub(crate) producer_epoch: ProducerEpoch,
+    /// By which request.
+    pub(crate) event: CoordinatorEvent,
 }
 
 impl TransactionCoordinator {
@@ -148,6 +151,7 @@ impl TransactionCoordinator {
         let owned = self.state_manager.get_transaction_state(cx, transactional_id)?;
         rule!(cx.env, "C-ADD-9");
         let metadata = owned.metadata.ok_or(ErrorCode::InvalidProducerIdMapping)?;
+        metadata.takes(&mut cx.env, adder.event);
         if cx.env.on(Defect::CoordinatorChecksIdBeforePending) {
             check_producer_id(metadata, adder)?;
         }
@@ -198,7 +202,9 @@ impl TransactionCoordinator {
         }
         let owned = self.state_manager.get_transaction_state(cx, transaction.transactional_id)?;
         let metadata = owned.metadata.ok_or(ErrorCode::InvalidProducerIdMapping)?;
-        check_producer(cx, metadata, adder(transaction))?;
+        let adder = adder(transaction);
+        metadata.takes(&mut cx.env, adder.event);
+        check_producer(cx, metadata, adder)?;
         rule!(cx.env, "C-VER-2");
         let verify = |&tp: &TopicPartition| {
             if metadata.contains(tp) { ErrorCode::None } else { ErrorCode::TransactionAbortable }
@@ -240,7 +246,13 @@ impl TransactionCoordinator {
 }
 
 fn adder(transaction: &AddPartitionsToTxnTransaction) -> Adder {
+    let event = if transaction.verify_only {
+        CoordinatorEvent::VerifyPartitions
+    } else {
+        CoordinatorEvent::AddPartitionsToTxn
+    };
     Adder {
+        event,
         transactional_id: transaction.transactional_id,
         producer_id: transaction.producer_id,
         producer_epoch: transaction.producer_epoch,

@@ -6,6 +6,7 @@
 
 use alloc::sync::Arc;
 
+use eosim_types::machine::CoordinatorEvent;
 use eosim_types::record::TransactionLogRecord;
 use eosim_types::{
     CoordinatorEpoch, Defect, Duration, ErrorCode, ProducerEpoch, ProducerId, TransactionalId, rule,
@@ -183,6 +184,7 @@ impl TransactionCoordinator {
             return Err(ErrorCode::UnknownServerError);
         }
         let (producer_id, producer_epoch) = (transit.producer_id, transit.producer_epoch);
+        metadata.takes(&mut cx.env, CoordinatorEvent::Replicated);
         metadata.complete_transition(&mut cx.env, transit);
         Ok(Written { coordinator_epoch, producer_id, producer_epoch })
     }
@@ -201,15 +203,16 @@ impl TransactionCoordinator {
         let retries = is_completion && error == ErrorCode::CoordinatorNotAvailable;
         let (transactional_id, coordinator_epoch) =
             (prepared.transactional_id, prepared.coordinator_epoch);
-        if retries {
-            self.retry_completion_later(cx, prepared);
-        }
-        if retries && !cx.env.on(Defect::CoordinatorClearsPendingOnRetry) {
-            return;
-        }
+        let stays_pending = retries && !cx.env.on(Defect::CoordinatorClearsPendingOnRetry);
         let owned = self.state_manager.get_under_epoch(cx, transactional_id, coordinator_epoch);
         if let Ok((_, metadata)) = owned {
-            metadata.pending_state = None;
+            metadata.takes(&mut cx.env, CoordinatorEvent::AppendFailed);
+            if !stays_pending {
+                metadata.pending_state = None;
+            }
+        }
+        if retries {
+            self.retry_completion_later(cx, prepared);
         }
     }
 }

@@ -9,7 +9,7 @@ use eosim_types::record::TransactionState::{
 use eosim_types::{Capability, Env, ProducerEpoch, rule};
 
 use crate::transaction_metadata::TransactionMetadata;
-use crate::transaction_state::{is_complete, is_idle, is_prepare};
+use crate::transaction_state::{Phase, is_complete, is_idle, is_prepare};
 use crate::txn_transit_metadata::TxnTransitMetadata;
 
 impl TransactionMetadata {
@@ -42,6 +42,7 @@ impl TransactionMetadata {
         self.client_transaction_version = transit.client_transaction_version;
         self.pending_state = None;
         self.state = transit.state;
+        env.enters(Phase(self.state, None));
     }
 
     fn is_valid_completion(&self, env: &mut Env<'_>, transit: &TxnTransitMetadata) -> bool {

@@ -4,6 +4,7 @@
 //! path checks is in `end_txn_version_1` and `end_txn_version_2`. Invariant: the client is answered
 //! when Prepare… is replicated, and no marker is sent before.
 
+use eosim_types::machine::CoordinatorEvent;
 use eosim_types::message::EndTxnRequest;
 use eosim_types::record::TransactionResult;
 use eosim_types::version::TransactionVersion;
@@ -31,6 +32,16 @@ pub(crate) struct EndTransaction {
     pub(crate) is_from_client: bool,
     /// Chooses the path (C-TV-4).
     pub(crate) version: TransactionVersion,
+}
+
+impl EndTransaction {
+    fn event(&self) -> CoordinatorEvent {
+        match self.result {
+            TransactionResult::Commit => CoordinatorEvent::EndTxnCommit,
+            TransactionResult::Abort if self.is_from_client => CoordinatorEvent::EndTxnAbort,
+            TransactionResult::Abort => CoordinatorEvent::OwnAbort,
+        }
+    }
 }
 
 /// What an allowed EndTxn leads to.
@@ -106,6 +117,7 @@ impl TransactionCoordinator {
         }
         let owned = self.state_manager.get_transaction_state(cx, end.transactional_id)?;
         let metadata = owned.metadata.ok_or(ErrorCode::InvalidProducerIdMapping)?;
+        metadata.takes(&mut cx.env, end.event());
         let step = if end.version.supports_epoch_bump() {
             rule!(cx.env, "C-END-8");
             end_txn_version_2::end_transaction(cx, metadata, &mut self.producer_id_manager, end)?

@@ -3,6 +3,7 @@
 //! Kafka counterpart: `TransactionCoordinator.handleInitProducerId` and
 //! `prepareInitProducerIdTransit`. Nothing is forbidden to anybody (C-INIT-1).
 
+use eosim_types::machine::CoordinatorEvent;
 use eosim_types::message::InitProducerIdRequest;
 use eosim_types::record::TransactionResult;
 use eosim_types::record::TransactionState::{
@@ -158,6 +159,7 @@ fn prepare_init_producer_id_transit(
     timeout_ms: i32,
     expected: Option<Identity>,
 ) -> Result<InitProducerIdStep, ErrorCode> {
+    metadata.takes(&mut cx.env, CoordinatorEvent::InitProducerId);
     rule!(cx.env, "C-INIT-11");
     if metadata.pending_state.is_some() {
         return Err(ErrorCode::ConcurrentTransactions);

@@ -11,6 +11,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use eosim_types::machine::CoordinatorEvent;
 use eosim_types::record::{TransactionLogRecord, TransactionResult, TransactionState};
 use eosim_types::{CoordinatorEpoch, Defect, Topic, TransactionalId, rule};
 
@@ -53,7 +54,11 @@ impl TransactionCoordinator {
         self.state_manager.loading_partitions.retain(|&(loading, loading_epoch), _| {
             loading != partition || leader_epoch.is_some_and(|epoch| loading_epoch >= epoch)
         });
-        self.state_manager.transaction_metadata_cache.remove(&partition);
+        if let Some(entry) = self.state_manager.transaction_metadata_cache.remove(&partition) {
+            for metadata in entry.metadata_per_transactional_id.values() {
+                metadata.takes(&mut cx.env, CoordinatorEvent::Resigned);
+            }
+        }
         self.channel_manager.remove_markers_for_txn_topic_partition(cx, partition);
     }
 

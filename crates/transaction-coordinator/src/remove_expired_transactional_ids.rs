@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 
+use eosim_types::machine::CoordinatorEvent;
 use eosim_types::record::{BATCH_OVERHEAD, TransactionLogRecord, TransactionState};
 use eosim_types::{CoordinatorEpoch, Defect, ErrorCode, ProducerEpoch, TransactionalId, rule};
 
@@ -87,6 +88,7 @@ impl TransactionCoordinator {
         let is_gone = error.is_none() && entry.coordinator_epoch == expired.coordinator_epoch;
         for &(id, producer_epoch) in &expired.ids {
             let Some(metadata) = entry.metadata_per_transactional_id.get_mut(&id) else { continue };
+            metadata.takes(&mut cx.env, CoordinatorEvent::TombstoneAnswered);
             let is_dead = metadata.pending_state == Some(TransactionState::Dead);
             if is_gone && is_dead && metadata.producer_epoch == producer_epoch {
                 entry.metadata_per_transactional_id.remove(&id);
@@ -110,6 +112,7 @@ fn prepare_dead(
     if !is_expired {
         return None;
     }
+    metadata.takes(&mut cx.env, CoordinatorEvent::Expired);
     metadata.prepare_dead(&mut cx.env).expect("nothing is pending in a state that may expire");
     Some((id, metadata.producer_epoch))
 }

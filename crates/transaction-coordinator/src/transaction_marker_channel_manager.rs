@@ -9,6 +9,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::mem;
 
+use eosim_types::machine::CoordinatorEvent;
 use eosim_types::message::{WritableTxnMarker, WriteTxnMarkersRequest};
 use eosim_types::record::TransactionResult;
 use eosim_types::version::TransactionVersion;
@@ -348,7 +349,8 @@ impl TransactionCoordinator {
         let pending = &mut self.channel_manager.transactions_with_pending_markers;
         let Some(epoch) = pending.get(&id).map(|entry| entry.coordinator_epoch) else { return };
         let metadata = self.state_manager.cached_under_epoch(cx, id, epoch);
-        if metadata.is_some_and(|metadata| metadata.topic_partitions.is_empty()) {
+        if let Some(metadata) = metadata.filter(|metadata| metadata.topic_partitions.is_empty()) {
+            metadata.takes(&mut cx.env, CoordinatorEvent::MarkersWritten);
             let completion = pending.remove(&id).expect("it was found above");
             self.write_txn_completion(cx, completion);
         }

@@ -8,6 +8,7 @@
 
 use alloc::vec::Vec;
 
+use eosim_types::machine::CoordinatorEvent;
 use eosim_types::record::TransactionState::{
     self, CompleteAbort, CompleteCommit, Dead, Empty, Ongoing, PrepareAbort, PrepareCommit,
     PrepareEpochFence,
@@ -16,7 +17,7 @@ use eosim_types::record::{TransactionLogValue, TransactionResult};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{Capability, Env, ErrorCode, ProducerEpoch, ProducerId, TopicPartition, rule};
 
-use crate::transaction_state::{is_idle, is_prepare, is_valid_transition};
+use crate::transaction_state::{Phase, is_idle, is_prepare, is_valid_transition};
 use crate::txn_transit_metadata::{TxnTransitMetadata, knows_last_epoch};
 
 /// The timeout that marks an id of two-phase commit: never timed out (C-TMO-1).
@@ -95,6 +96,7 @@ impl TransactionMetadata {
         }
         let last_producer_epoch =
             if knows_last_epoch(env) { value.last_producer_epoch } else { ProducerEpoch::NONE };
+        env.takes(Phase(value.transaction_status, None), CoordinatorEvent::Loaded);
         Self {
             producer_id: value.producer_id,
             previous_producer_id: value.previous_producer_id,
@@ -110,6 +112,11 @@ impl TransactionMetadata {
             pending_state: None,
             has_failed_epoch_fence: false,
         }
+    }
+
+    /// Meets `event` as it is now.
+    pub(crate) fn takes(&self, env: &mut Env<'_>, event: CoordinatorEvent) {
+        env.takes(Phase(self.state, self.pending_state), event);
     }
 
     /// The pending transition is the fence that the coordinator itself has begun.
@@ -161,6 +168,7 @@ impl TransactionMetadata {
             return Err(ErrorCode::UnknownServerError);
         }
         self.pending_state = Some(transit.state);
+        env.enters(Phase(self.state, self.pending_state));
         Ok(transit)
     }
 

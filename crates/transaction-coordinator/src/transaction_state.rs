@@ -3,6 +3,7 @@
 //! Kafka counterpart: `TransactionState.VALID_PREVIOUS_STATES` and `isExpirationAllowed`.
 
 use eosim_types::Capability;
+use eosim_types::machine::{CoordinatorEvent, MachineState};
 use eosim_types::record::TransactionState::{
     self, CompleteAbort, CompleteCommit, Dead, Empty, Ongoing, PrepareAbort, PrepareCommit,
     PrepareEpochFence,
@@ -50,6 +51,20 @@ pub const STATE_RULES: [StateRule; 8] = [
     row(PrepareEpochFence, &[Ongoing], false),
 ];
 
+/// A state and the transition that is being written, as one of the states that are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Phase(pub(crate) TransactionState, pub(crate) Option<TransactionState>);
+
+impl MachineState for Phase {
+    type Event = CoordinatorEvent;
+
+    #[inline]
+    fn place(self) -> usize {
+        let Self(state, pending) = self;
+        pending.map_or(state as usize, |pending| STATE_RULES.len() + pending as usize)
+    }
+}
+
 /// The row of `state`.
 #[must_use]
 pub const fn state_rule(state: TransactionState) -> &'static StateRule {
@@ -87,11 +102,23 @@ pub(crate) const fn is_complete(state: TransactionState) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eosim_types::machine::{MACHINES, MachineId};
 
     #[test]
     fn rows_stand_in_the_order_of_the_states() {
         for state in TransactionState::ALL {
             assert_eq!(state_rule(state).target, state);
+        }
+    }
+
+    #[test]
+    fn states_are_counted_under_their_names() {
+        for state in TransactionState::ALL {
+            let names = MACHINES[MachineId::Coordinator as usize].states;
+            assert_eq!(names[Phase(Empty, None).place()], "Empty");
+            assert_eq!(names[Phase(state, None).place()], state.name());
+            let pending = names[Phase(Empty, Some(state)).place()];
+            assert_eq!(pending.strip_prefix("pending "), Some(state.name()));
         }
     }
 

@@ -1,7 +1,8 @@
 //! What every protocol function may know of its surroundings.
 
 use crate::defect::{Defect, DefectSet};
-use crate::rules::Marks;
+use crate::machine::MachineState;
+use crate::marks::Marks;
 use crate::time::Instant;
 use crate::version::KafkaVersion;
 
@@ -16,7 +17,7 @@ pub struct Env<'a> {
     pub kafka: KafkaVersion,
     /// Which defects and upstream findings are put back.
     pub defects: DefectSet,
-    /// How often each rule was reached.
+    /// What was reached so far.
     pub marks: &'a mut Marks,
 }
 
@@ -26,6 +27,18 @@ impl Env<'_> {
     #[must_use]
     pub fn on(&self, defect: Defect) -> bool {
         self.defects.contains(defect)
+    }
+
+    /// A machine is about to take `event` in `state`.
+    #[inline]
+    pub fn takes<S: MachineState>(&mut self, state: S, event: S::Event) {
+        self.marks.takes(state, event);
+    }
+
+    /// A machine has entered `state`.
+    #[inline]
+    pub fn enters<S: MachineState>(&mut self, state: S) {
+        self.marks.enters(state);
     }
 
     /// This node's wall clock in milliseconds (Kafka: `time.milliseconds()`).

@@ -18,6 +18,8 @@ pub mod error;
 pub mod few;
 pub mod group_log;
 pub mod ids;
+pub mod machine;
+pub mod marks;
 pub mod message;
 pub mod metadata;
 pub mod names;
@@ -37,7 +39,7 @@ pub use ids::{
     ActorId, BrokerId, CoordinatorEpoch, GroupId, LeaderEpoch, ProducerEpoch, ProducerId, Sequence,
     Topic, TopicPartition, TransactionalId, Value,
 };
+pub use marks::Marks;
 pub use names::Names;
-pub use rules::Marks;
 pub use sorted_map::SortedMap;
 pub use time::{Duration, Instant};

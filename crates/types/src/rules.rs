@@ -1,9 +1,11 @@
-//! The rule ids of the protocol, and counters of how often a run reached each.
+//! The rule ids of the protocol.
 //!
 //! A protocol branch marks itself with [`rule!`](crate::rule), whose id is checked when the
-//! program is compiled.
+//! program is compiled; [`Marks`](crate::Marks) counts how often a run reached each.
 
-use core::fmt;
+mod unreached;
+
+pub use unreached::why_unreached;
 
 /// Every rule id, grouped by what it governs: `L-` partition leader, `C-` transaction coordinator,
 /// `P-` producer, `K-` consumer, `G-` group coordinator; and the hazards of the coordinator that can
@@ -573,67 +575,4 @@ macro_rules! rule {
     ($env:expr, $id:literal) => {
         $env.marks.hit(const { $crate::rules::index($id) })
     };
-}
-
-/// How often each rule was reached.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Marks([u64; RULES.len()]);
-
-impl Marks {
-    /// Nothing reached yet.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self([0; RULES.len()])
-    }
-
-    /// Counts one arrival at the rule at `index` of [`RULES`]. Rules are marked by the dozen in
-    /// every step, and no run is long enough for 64 bits: overflow is not looked for.
-    #[inline]
-    pub fn hit(&mut self, index: usize) {
-        self.0[index] = self.0[index].wrapping_add(1);
-    }
-
-    /// Every rule with its count, in the order of [`RULES`].
-    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        RULES.iter().copied().zip(self.0.iter().copied())
-    }
-
-    /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine += theirs;
-        }
-    }
-}
-
-impl Default for Marks {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for Marks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.counts().filter(|(_, n)| *n > 0)).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn marks_count_and_merge() {
-        struct Env {
-            marks: Marks,
-        }
-        let mut env = Env { marks: Marks::new() };
-        rule!(env, "L-SEQ-3");
-        rule!(env, "L-SEQ-3");
-        let mut sum = Marks::new();
-        sum.merge(&env.marks);
-        sum.merge(&env.marks);
-        let hit: alloc::vec::Vec<_> = sum.counts().filter(|(_, n)| *n > 0).collect();
-        assert_eq!(hit, [("L-SEQ-3", 4)]);
-    }
 }

@@ -97,6 +97,23 @@ pub enum ListKind {
     Errors,
 }
 
+/// What runs have reached.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim coverage
+  eosim coverage --verbose
+  eosim coverage sim-runs/ci-1 sim-runs/ci-2 --format json
+
+A rule is marked by the branch that carries it. A probe is a hazard of the coordinator (H-…) or a
+state of a state machine (machine/state) that was entered; a cell (machine/state/event) is an event
+that was taken in a state. What cannot be reached has a reason, which --verbose shows.")]
+pub struct CoverageArgs {
+    /// Folders of runs or sweeps, or their coverage.json; their counts are added
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub runs: Vec<PathBuf>,
+}
+
 /// A state machine as it is in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Args)]
 #[command(

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::Failure;
 use crate::args::{Format, OutputArgs, RunArgs};
+use crate::coverage::Coverage;
 use crate::input::{self, Model};
 use crate::render::DESCRIBE;
 use crate::{artefacts, output, results};
@@ -24,6 +25,8 @@ pub(super) fn run(args: &RunArgs, how: &OutputArgs) -> Result<ExitCode, Failure>
     artefacts::keep(&folder, "", &recording, &observed)?;
     let plan = &recording.plan;
     folder.write("summary.jsonl", &results::seed_line(&plan.name, recording.seed, run))?;
+    let coverage = Coverage::of(&observed.marks, run.faults.iter().copied());
+    artefacts::keep_coverage(&folder, &coverage)?;
     let is_failure = judge(&run.verdict, &plan.expect) == Outcome::Failed;
     let mut shown = folder.path().to_path_buf();
     if is_failure {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Failure, jobs};
 use crate::args::{Format, OutputArgs, Partition, Profile, SweepArgs};
+use crate::coverage::Coverage;
 use crate::input::{self, Model};
 use crate::{artefacts, interrupt, output, results};
 
@@ -122,8 +123,9 @@ fn finish(
     summary: &SweepSummary,
     how: &OutputArgs,
 ) -> Result<(), Failure> {
-    let coverage = results::coverage(&summary.marks, &summary.scenarios);
-    folder.write("coverage.json", &artefacts::pretty(&coverage))?;
+    let faults = summary.scenarios.iter().flat_map(|scenario| &scenario.faults);
+    let faults = faults.map(|(name, count)| (*name, *count));
+    artefacts::keep_coverage(folder, &Coverage::of(&summary.marks, faults))?;
     let footers = failures::keep(folder, sweep, summary)?;
     folder.make_latest()?;
     let table = results::summary(summary);

@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use eosim_types::machine::{MachineState, ProducerEvent};
+
 /// A state of the transaction manager.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum State {
@@ -99,6 +101,15 @@ impl State {
     }
 }
 
+impl MachineState for State {
+    type Event = ProducerEvent;
+
+    #[inline]
+    fn place(self) -> usize {
+        self as usize
+    }
+}
+
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -110,6 +121,7 @@ mod tests {
     use super::*;
     use alloc::string::String;
     use core::fmt::Write;
+    use eosim_types::machine::{MACHINES, MachineId};
     use expect_test::expect;
 
     #[test]
@@ -134,6 +146,12 @@ mod tests {
             FATAL_ERROR: UNINITIALIZED INITIALIZING READY IN_TRANSACTION PREPARED_TRANSACTION COMMITTING_TRANSACTION ABORTING_TRANSACTION ABORTABLE_ERROR FATAL_ERROR
         "#]]
         .assert_eq(&table);
+    }
+
+    #[test]
+    fn states_are_counted_under_their_names() {
+        let names = MACHINES[MachineId::Producer as usize].states;
+        assert_eq!(names, ALL.map(State::name));
     }
 
     #[test]

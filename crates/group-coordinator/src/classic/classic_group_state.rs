@@ -1,6 +1,8 @@
 //! The phases of a classic group and which may follow which, as data, so that the machine can also
 //! be printed (`ClassicGroupState`).
 
+use eosim_types::machine::{GroupEvent, MachineState};
+
 use ClassicGroupState as S;
 
 /// The phase of a group.
@@ -43,9 +45,25 @@ impl ClassicGroupState {
     }
 }
 
+impl MachineState for ClassicGroupState {
+    type Event = GroupEvent;
+
+    #[inline]
+    fn place(self) -> usize {
+        self as usize
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eosim_types::machine::{MACHINES, MachineId};
+
+    #[test]
+    fn states_are_counted_under_their_names() {
+        let names = MACHINES[MachineId::Group as usize].states;
+        assert_eq!(names, CLASSIC_GROUP_TRANSITIONS.map(|(state, _)| state.name()));
+    }
 
     #[test]
     fn every_row_stands_at_its_own_place() {

@@ -3,6 +3,7 @@
 //! Counterpart: `GroupMetadataManager#classicGroupHeartbeat`, `#expireClassicGroupMemberHeartbeat`.
 
 use eosim_types::ErrorCode;
+use eosim_types::machine::GroupEvent;
 use eosim_types::message::GroupMember;
 
 use super::{ClassicCx, ClassicGroup, ClassicGroupState, ClassicWrite};
@@ -19,6 +20,7 @@ impl ClassicGroup {
         cx: &mut ClassicCx<'_>,
         who: GroupMember,
     ) -> Result<(), ErrorCode> {
+        self.takes(cx, GroupEvent::Heartbeat);
         let member = self.validate_generation(who)?;
         self.refresh_session(cx, member);
         match self.state {
@@ -49,6 +51,7 @@ impl ClassicGroup {
         cx: &mut ClassicCx<'_>,
         member: u32,
     ) -> Option<ClassicWrite> {
+        self.takes(cx, GroupEvent::SessionTimedOut);
         if self.pending_join_members.remove(&member) {
             return self.maybe_complete_join_phase(cx);
         }

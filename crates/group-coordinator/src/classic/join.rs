@@ -7,6 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use eosim_types::ErrorCode;
+use eosim_types::machine::GroupEvent;
 use eosim_types::message::JoinGroupRequest;
 
 use super::rebalance::join_error;
@@ -22,6 +23,7 @@ impl ClassicGroup {
         request: &JoinGroupRequest,
         new_id: u32,
     ) -> Option<ClassicWrite> {
+        self.takes(cx, GroupEvent::JoinGroup);
         let error = match self.validate_join(request) {
             Ok(()) if request.member.is_none() => return self.join_new(cx, to, request, new_id),
             Ok(()) => return self.join_existing(cx, to, request),

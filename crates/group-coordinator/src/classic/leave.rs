@@ -5,6 +5,7 @@
 use alloc::vec::Vec;
 
 use eosim_types::ErrorCode;
+use eosim_types::machine::GroupEvent;
 
 use super::{ClassicCx, ClassicGroup, ClassicGroupState, ClassicWrite};
 
@@ -15,6 +16,7 @@ impl ClassicGroup {
         cx: &mut ClassicCx<'_>,
         members: &[(Option<u32>, Option<u32>)],
     ) -> (Vec<ErrorCode>, Option<ClassicWrite>) {
+        self.takes(cx, GroupEvent::LeaveGroup);
         let mut one = |&(member, instance)| self.leave_one(cx, member, instance).err();
         let outcomes: Vec<_> =
             members.iter().map(|member| one(member).unwrap_or(ErrorCode::None)).collect();

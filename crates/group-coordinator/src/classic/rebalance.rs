@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 
 use eosim_types::assignor::Assignor;
+use eosim_types::machine::GroupEvent;
 use eosim_types::message::{JoinGroupResponse, JoinGroupResponseMember, SyncGroupResponse};
 use eosim_types::{Duration, ErrorCode};
 
@@ -63,6 +64,7 @@ impl ClassicGroup {
 
     /// The coordinator is here no more: refuses all that wait.
     pub(crate) fn refuse_all(&mut self, cx: &mut ClassicCx<'_>, error: ErrorCode) {
+        self.takes(cx, GroupEvent::Resigned);
         for (&id, member) in &mut self.members {
             member.refuse(cx, id, error);
         }
@@ -82,6 +84,7 @@ impl ClassicGroup {
 
     /// The join phase has lasted long enough.
     pub(crate) fn on_join_timeout(&mut self, cx: &mut ClassicCx<'_>) -> Option<ClassicWrite> {
+        self.takes(cx, GroupEvent::JoinTimedOut);
         if let Some(remaining) = self.initial_rebalance_remaining.take()
             && core::mem::take(&mut self.new_member_added)
             && remaining > Duration::ZERO

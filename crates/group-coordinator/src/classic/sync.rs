@@ -6,6 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use eosim_types::assignor::Assignment;
+use eosim_types::machine::GroupEvent;
 use eosim_types::message::{SyncGroupRequest, SyncGroupResponse};
 use eosim_types::{ErrorCode, TopicPartition};
 
@@ -21,6 +22,7 @@ impl ClassicGroup {
         to: ReplyTo,
         request: &SyncGroupRequest,
     ) -> Option<ClassicWrite> {
+        self.takes(cx, GroupEvent::SyncGroup);
         let validated = self.validate_generation(request.member);
         let answer = match (validated, self.state) {
             (Err(error), _) => Err(error),
@@ -75,6 +77,11 @@ impl ClassicGroup {
         generation: i32,
         written: Result<Assignment, ErrorCode>,
     ) {
+        let event = match written {
+            Ok(_) => GroupEvent::AssignmentWritten,
+            Err(_) => GroupEvent::AssignmentFailed,
+        };
+        self.takes(cx, event);
         let is_current = self.is_in_state(ClassicGroupState::CompletingRebalance)
             && self.generation == generation;
         match written {
@@ -105,6 +112,7 @@ impl ClassicGroup {
 
     /// Members that have not synced for the time of a rebalance are put out (`expirePendingSync`).
     pub(crate) fn on_sync_timeout(&mut self, cx: &mut ClassicCx<'_>) -> Option<ClassicWrite> {
+        self.takes(cx, GroupEvent::SyncTimedOut);
         let late = core::mem::take(&mut self.pending_sync_members);
         if late.is_empty() {
             return None;

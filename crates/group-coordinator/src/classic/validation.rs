@@ -2,6 +2,7 @@
 //!
 //! Counterpart: `ClassicGroup#validateMember`, `#validateOffsetCommit`.
 
+use eosim_types::machine::GroupEvent;
 use eosim_types::message::GroupMember;
 use eosim_types::{Env, ErrorCode, rule};
 
@@ -53,6 +54,9 @@ impl ClassicGroup {
         who: GroupMember,
         is_transactional: bool,
     ) -> Result<(), ErrorCode> {
+        let event =
+            if is_transactional { GroupEvent::TxnOffsetCommit } else { GroupEvent::OffsetCommit };
+        env.takes(self.state, event);
         rule!(env, "G-OFF-2");
         let is_empty = self.is_in_state(ClassicGroupState::Empty);
         if who.generation_or_epoch < 0 && is_empty {

@@ -217,6 +217,7 @@ impl GroupCoordinator {
             config: cx.config,
             timer: &mut shard.timer,
             actions: &mut *cx.actions,
+            marks: &mut *cx.env.marks,
         };
         let write = f(&mut group, &mut classic_cx);
         shard.classic.insert(group_id, group);

@@ -3,6 +3,7 @@
 //! Kafka's counterparts: `ProducerStateEntry` and `BatchMetadata`. At most five batches are
 //! remembered, all of the entry's epoch, oldest first.
 
+use eosim_types::machine::EntryState;
 use eosim_types::record::{RecordBatch, TransactionResult};
 use eosim_types::{CoordinatorEpoch, Defect, Env, ProducerEpoch, Sequence, rule};
 
@@ -89,6 +90,15 @@ impl ProducerStateEntry {
     pub fn without_batches(&self) -> Self {
         let batch_metadata = [BatchMetadata::UNUSED; NUM_BATCHES_TO_RETAIN];
         Self { batch_metadata, batch_count: 0, ..*self }
+    }
+
+    /// What it is to those who count states.
+    pub(crate) fn state(&self) -> EntryState {
+        match self.current_txn_first_offset {
+            Some(_) => EntryState::Open,
+            None if self.producer_epoch == ProducerEpoch::NONE => EntryState::None,
+            None => EntryState::Idle,
+        }
     }
 
     /// The remembered batches, oldest first.

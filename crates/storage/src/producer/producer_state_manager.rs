@@ -7,6 +7,7 @@
 
 use alloc::vec::Vec;
 
+use eosim_types::machine::{EntryEvent, EntryState};
 use eosim_types::record::AbortedTxn;
 use eosim_types::{Defect, Duration, Env, ProducerEpoch, ProducerId, Sequence, SortedMap, rule};
 
@@ -234,7 +235,14 @@ impl ProducerStateManager {
         rule!(env, "L-EXP-2");
         rule!(env, "L-EXP-3");
         let now = env.clock_ms();
-        self.producers.retain(|entry| !is_expired(entry, now, expiration));
+        self.producers.retain(|entry| {
+            let expires = is_expired(entry, now, expiration);
+            if expires {
+                env.takes(entry.state(), EntryEvent::Expired);
+                env.enters(EntryState::None);
+            }
+            !expires
+        });
         self.verifications.retain(|entry| now - entry.timestamp < millis(expiration));
     }
 

@@ -1,6 +1,7 @@
 //! The application's calls (`initializeTransactions`, `beginTransaction`, `beginCommit`,
 //! `beginAbort`, `maybeAddPartition`; P-API).
 
+use eosim_types::machine::ProducerEvent;
 use eosim_types::record::TransactionResult;
 use eosim_types::{Env, TopicPartition, rule};
 
@@ -16,6 +17,7 @@ impl TransactionManager {
         keep_prepared: bool,
         env: &mut Env<'_>,
     ) -> Result<ResultId, Exception> {
+        env.takes(self.state, ProducerEvent::InitTransactions);
         // P-API-2
         self.maybe_fail_with_error()?;
         self.ensure_transactional()?;
@@ -35,6 +37,7 @@ impl TransactionManager {
 
     /// `beginTransaction()`.
     pub(crate) fn begin_transaction(&mut self, env: &mut Env<'_>) -> Result<(), Exception> {
+        env.takes(self.state, ProducerEvent::BeginTransaction);
         self.ensure_transactional()?;
         self.throw_if_pending(env)?;
         self.maybe_fail_with_error()?;
@@ -45,6 +48,7 @@ impl TransactionManager {
 
     /// `commitTransaction()`.
     pub(crate) fn begin_commit(&mut self, env: &mut Env<'_>) -> Result<ResultId, Exception> {
+        env.takes(self.state, ProducerEvent::CommitTransaction);
         self.ensure_transactional()?;
         if let Some(result) = self.cached_result(State::CommittingTransaction, env)? {
             return Ok(result);
@@ -58,6 +62,7 @@ impl TransactionManager {
 
     /// `abortTransaction()`.
     pub(crate) fn begin_abort(&mut self, env: &mut Env<'_>) -> Result<ResultId, Exception> {
+        env.takes(self.state, ProducerEvent::AbortTransaction);
         self.ensure_transactional()?;
         if let Some(result) = self.cached_result(State::AbortingTransaction, env)? {
             return Ok(result);
@@ -110,6 +115,7 @@ impl TransactionManager {
         partition: TopicPartition,
         env: &mut Env<'_>,
     ) -> Result<(), Exception> {
+        env.takes(self.state, ProducerEvent::Send);
         rule!(env, "P-API-6");
         self.maybe_fail_with_error()?;
         self.throw_if_pending(env)?;

@@ -2,6 +2,7 @@
 //! P-REQ).
 
 use eosim_actor::Correlation;
+use eosim_types::machine::ProducerEvent;
 use eosim_types::message::{
     AddPartitionsToTxnResponse, EndTxnResponse, FindCoordinatorResponse, InitProducerIdResponse,
     Response,
@@ -38,6 +39,7 @@ impl TransactionManager {
         );
         match answer {
             Answer::Disconnected | Answer::TimedOut => {
+                env.takes(self.state, ProducerEvent::RequestUnanswered);
                 if let Some(of) = self.needs_coordinator(&handler) {
                     self.lookup_coordinator(of);
                 }
@@ -54,6 +56,7 @@ impl TransactionManager {
         batches: &mut Batches,
         env: &mut Env<'_>,
     ) {
+        env.takes(self.state, event_of(&response));
         match response {
             Response::FindCoordinator(response) => self.found_coordinator(handler, response, env),
             Response::InitProducerId(response) => {
@@ -291,6 +294,42 @@ impl TransactionManager {
             return;
         }
         let _poisoned = self.transition_to_fatal_error(error);
+    }
+}
+
+/// What an answer is to those who count events.
+fn event_of(response: &Response) -> ProducerEvent {
+    use ErrorCode::None as Fine;
+    let (api, error, done) = match response {
+        Response::FindCoordinator(response) => {
+            (TxnApi::FindCoordinator, response.error, ProducerEvent::FoundCoordinator)
+        }
+        Response::InitProducerId(response) => {
+            (TxnApi::InitProducerId, response.error, ProducerEvent::InitProducerIdDone)
+        }
+        Response::AddPartitionsToTxn(response) => {
+            let each = response.results.iter().flat_map(|(_, partitions)| partitions);
+            let refused = each.map(|(_, error)| *error).find(|error| !error.is_none());
+            let error = if response.error.is_none() { refused } else { Some(response.error) };
+            let done = ProducerEvent::AddPartitionsDone;
+            (TxnApi::AddPartitionsToTxn, error.unwrap_or(Fine), done)
+        }
+        Response::AddOffsetsToTxn(response) => {
+            (TxnApi::AddOffsetsToTxn, response.error, ProducerEvent::AddOffsetsDone)
+        }
+        Response::TxnOffsetCommit(response) => {
+            let each = response.partitions.iter().map(|(_, error)| *error);
+            let refused = each.into_iter().find(|error| !error.is_none());
+            let done = ProducerEvent::OffsetCommitDone;
+            (TxnApi::TxnOffsetCommit, refused.unwrap_or(Fine), done)
+        }
+        Response::EndTxn(response) => (TxnApi::EndTxn, response.error, ProducerEvent::EndTxnDone),
+        other => panic!("a transactional request was answered by {}", other.api().name()),
+    };
+    match reaction(api, error) {
+        _ if error.is_none() => done,
+        Reaction::Reenqueue | Reaction::LookupCoordinator => ProducerEvent::RequestRetries,
+        _ => ProducerEvent::RequestFailed,
     }
 }
 

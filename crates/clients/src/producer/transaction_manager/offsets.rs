@@ -6,6 +6,7 @@
 
 use alloc::vec::Vec;
 
+use eosim_types::machine::ProducerEvent;
 use eosim_types::message::{
     AddOffsetsToTxnResponse, ApiKey, CommittableOffset, GroupMember, TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
@@ -68,6 +69,7 @@ impl TransactionManager {
         by_topic_id: bool,
         env: &mut Env<'_>,
     ) -> Result<ResultId, Exception> {
+        env.takes(self.state, ProducerEvent::SendOffsets);
         self.ensure_transactional()?;
         self.throw_if_pending(env)?;
         self.maybe_fail_with_error()?;

@@ -1,6 +1,7 @@
 //! Transactions whose outcome somebody else decides (KIP-939: `prepareTransaction`,
 //! `preparedTransactionState`).
 
+use eosim_types::machine::ProducerEvent;
 use eosim_types::version::KafkaVersion;
 use eosim_types::{Capability, Env, ErrorCode};
 
@@ -24,6 +25,7 @@ impl TransactionManager {
 
     /// `prepareTransaction()`, once everything is flushed.
     pub(crate) fn prepare_transaction(&mut self, env: &mut Env<'_>) -> Result<(), Exception> {
+        env.takes(self.state, ProducerEvent::PrepareTransaction);
         self.throw_if_pending(env)?;
         self.maybe_fail_with_error()?;
         self.transition_to(State::PreparedTransaction, None, Caller::Application)?;

@@ -1,5 +1,6 @@
 //! Sequence numbers: assignment, acknowledgement, failure, resolution, epoch bump (P-SEQ).
 
+use eosim_types::machine::ProducerEvent;
 use eosim_types::message::ProducePartitionResponse;
 use eosim_types::{Defect, Env, ErrorCode, Sequence, TopicPartition, rule};
 
@@ -115,6 +116,7 @@ impl TransactionManager {
         batches: &mut Batches,
         env: &mut Env<'_>,
     ) -> bool {
+        env.takes(self.state, ProducerEvent::BatchDone);
         let partition = batches[id].partition;
         let forgotten = self.txn_partition_map.get(partition).is_none();
         if forgotten && self.is_transactional() {
@@ -146,6 +148,7 @@ impl TransactionManager {
         batches: &mut Batches,
         env: &mut Env<'_>,
     ) -> Result<(), Exception> {
+        env.takes(self.state, ProducerEvent::BatchFailed);
         let is_expired = exception.is(ErrorCode::RequestTimedOut);
         if !is_expired || !env.on(Defect::ClientExpiryDoesNotFailTransaction) {
             self.maybe_transition_to_error_state(exception, Caller::Sender, env)?;

@@ -1,0 +1,121 @@
+//! What a run has reached: rules, states of the state machines, and events in each of them.
+//!
+//! Invariant: counting allocates nothing and decides nothing.
+
+use core::fmt;
+
+use crate::machine::{
+    CELL_COUNT, CellName, MACHINES, MachineEvent, MachineState, STATE_COUNT, StateName,
+};
+use crate::rules::RULES;
+
+/// How often each rule, state and cell was reached.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Marks {
+    rules: [u64; RULES.len()],
+    states: [u64; STATE_COUNT],
+    cells: [u64; CELL_COUNT],
+}
+
+impl Marks {
+    /// Nothing reached yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { rules: [0; RULES.len()], states: [0; STATE_COUNT], cells: [0; CELL_COUNT] }
+    }
+
+    /// Counts one arrival at the rule at `index` of [`RULES`]. Rules are marked by the dozen in
+    /// every step, and no run is long enough for 64 bits: overflow is not looked for.
+    #[inline]
+    pub fn hit(&mut self, index: usize) {
+        self.rules[index] = self.rules[index].wrapping_add(1);
+    }
+
+    /// A machine is about to take `event` in `state`.
+    #[inline]
+    pub fn takes<S: MachineState>(&mut self, state: S, event: S::Event) {
+        let cell = &mut self.cells[S::Event::MACHINE.cell(state.place(), event.place())];
+        *cell = cell.wrapping_add(1);
+    }
+
+    /// A machine has entered `state`.
+    #[inline]
+    pub fn enters<S: MachineState>(&mut self, state: S) {
+        let entered = &mut self.states[S::Event::MACHINE.state(state.place())];
+        *entered = entered.wrapping_add(1);
+    }
+
+    /// Every rule with its count, in the order of [`RULES`].
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        RULES.iter().copied().zip(self.rules.iter().copied())
+    }
+
+    /// Every state of every machine with how often it was entered.
+    pub fn states(&self) -> impl Iterator<Item = (StateName, u64)> + '_ {
+        let names = MACHINES.iter().flat_map(|machine| machine.state_names());
+        names.zip(self.states.iter().copied())
+    }
+
+    /// Every cell of every machine with how often its event was taken in its state.
+    pub fn cells(&self) -> impl Iterator<Item = (CellName, u64)> + '_ {
+        let names = MACHINES.iter().flat_map(|machine| machine.cell_names());
+        names.zip(self.cells.iter().copied())
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        add(&mut self.rules, &other.rules);
+        add(&mut self.states, &other.states);
+        add(&mut self.cells, &other.cells);
+    }
+}
+
+fn add(sums: &mut [u64], counts: &[u64]) {
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum += count;
+    }
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Marks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.counts().filter(|(_, n)| *n > 0)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{EntryEvent, EntryState};
+    use crate::rule;
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn marks_count_and_merge() {
+        struct Env {
+            marks: Marks,
+        }
+        let mut env = Env { marks: Marks::new() };
+        rule!(env, "L-SEQ-3");
+        rule!(env, "L-SEQ-3");
+        env.marks.takes(EntryState::Open, EntryEvent::Abort);
+        env.marks.enters(EntryState::Idle);
+        let mut sum = Marks::new();
+        sum.merge(&env.marks);
+        sum.merge(&env.marks);
+        let hit: Vec<_> = sum.counts().filter(|(_, n)| *n > 0).collect();
+        assert_eq!(hit, [("L-SEQ-3", 4)]);
+        let cells = sum.cells().filter(|(_, n)| *n > 0);
+        let cells: Vec<_> = cells.map(|(cell, n)| (cell.to_string(), n)).collect();
+        assert_eq!(cells, [("entry/open/ABORT".to_string(), 2)]);
+        let states = sum.states().filter(|(_, n)| *n > 0);
+        let states: Vec<_> = states.map(|(state, n)| (state.to_string(), n)).collect();
+        assert_eq!(states, [("entry/idle".to_string(), 2)]);
+    }
+}
