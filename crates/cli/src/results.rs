@@ -30,7 +30,7 @@ pub(crate) fn fault_counts<'a>(counts: impl IntoIterator<Item = (&'a str, Count)
 /// The line of one seed in `summary.jsonl`.
 #[must_use]
 pub fn seed_line(scenario: &str, seed: u64, run: &RunResult) -> String {
-    let line = json!({
+    let mut line = json!({
         "scenario": scenario,
         "seed": seed,
         "verdict": word(&run.verdict),
@@ -39,6 +39,9 @@ pub fn seed_line(scenario: &str, seed: u64, run: &RunResult) -> String {
         "digest": digest(run.digest),
         "faults": fault_counts(run.faults.iter().copied()),
     });
+    if !run.missing.is_empty() {
+        line["missing"] = json!(run.missing);
+    }
     line.to_string() + "\n"
 }
 
@@ -54,6 +57,7 @@ pub fn verdict(scenario: &str, seed: u64, run: &RunResult) -> Value {
         "virtual_ms": run.ended_at.as_millis(),
         "digest": digest(run.digest),
         "faults": fault_counts(run.faults.iter().copied()),
+        "missing": run.missing,
     });
     match &run.verdict {
         Verdict::Sound => {}
@@ -107,6 +111,7 @@ fn scenario(
         safety: own.safety,
         liveness: own.liveness,
         inconclusive: own.inconclusive,
+        vacuous: own.vacuous_runs,
         steps: own.steps,
         faults: own.faults.iter().filter(|(_, c)| c.applied > 0).map(fault).collect(),
         never_effective: own.vacuous.clone(),

@@ -31,11 +31,13 @@ pub struct ScenarioSummary {
     pub liveness: u64,
     /// Runs about which nothing can be said.
     pub inconclusive: u64,
+    /// Runs in which something that the scenario requires did not happen, among the others.
+    pub vacuous: u64,
     /// Steps of all runs.
     pub steps: u64,
     /// The faults, in the order of the scenario format.
     pub faults: Vec<FaultCount>,
-    /// Faults that were required and never had an effect: the scenario is vacuous.
+    /// What is required and never happened: the scenario is vacuous.
     pub never_effective: Vec<String>,
     /// It expects a violation, and there was none.
     pub violation_missing: bool,
@@ -90,8 +92,16 @@ impl SweepSummary {
         line(
             &mut text,
             format_args!(
-                "{:<width$} {:>9} {:>9} {:>8} {:>6} {:>5} {:>6} {:>11}  verdict",
-                "scenario", "runs", "sound", "expected", "safety", "stuck", "other", "steps"
+                "{:<width$} {:>9} {:>9} {:>8} {:>6} {:>5} {:>6} {:>9} {:>11}  verdict",
+                "scenario",
+                "runs",
+                "sound",
+                "expected",
+                "safety",
+                "stuck",
+                "other",
+                "vacuous",
+                "steps"
             ),
         );
         for scenario in &self.scenarios {
@@ -114,14 +124,14 @@ impl SweepSummary {
 }
 
 fn row(text: &mut String, scenario: &ScenarioSummary, width: usize) {
-    let ScenarioSummary { name, sound, expected, safety, liveness, inconclusive, steps, .. } =
-        scenario;
+    let ScenarioSummary { name, sound, expected, safety, liveness, inconclusive, .. } = scenario;
+    let ScenarioSummary { vacuous, steps, .. } = scenario;
     let (runs, verdict) = (scenario.runs(), scenario.verdict());
     line(
         text,
         format_args!(
             "{name:<width$} {runs:>9} {sound:>9} {expected:>8} {safety:>6} {liveness:>5} \
-             {inconclusive:>6} {steps:>11}  {verdict}"
+             {inconclusive:>6} {vacuous:>9} {steps:>11}  {verdict}"
         ),
     );
 }
@@ -135,7 +145,7 @@ fn details(text: &mut String, scenario: &ScenarioSummary) {
         line(text, format_args!("  {name}: effective/applied: {}", counts.join(", ")));
     }
     for fault in &scenario.never_effective {
-        line(text, format_args!("  {name}: required, but never effective: {fault}"));
+        line(text, format_args!("  {name}: required, but it never happened: {fault}"));
     }
     if scenario.violation_missing {
         line(text, format_args!("  {name}: expects a violation, and there was none"));
@@ -169,6 +179,7 @@ fn scenario_json(scenario: &ScenarioSummary) -> String {
         .raw("safety", scenario.safety)
         .raw("liveness", scenario.liveness)
         .raw("inconclusive", scenario.inconclusive)
+        .raw("vacuous", scenario.vacuous)
         .raw("steps", scenario.steps)
         .raw("faults", list(faults))
         .raw("never_effective", list(scenario.never_effective.iter().map(|name| string(name))))

@@ -97,15 +97,15 @@ fn summary() -> SweepSummary {
 #[test]
 fn a_sweep_is_summed_up_as_text_and_json() {
     expect![[r#"
-        scenario            runs     sound expected safety stuck  other       steps  verdict
-        lost-responses      1000      1000        0      0     0      0      800000  sound
-        zombie-fencing      1000       998        0      1     0      1      900000  VIOLATION
+        scenario            runs     sound expected safety stuck  other   vacuous       steps  verdict
+        lost-responses      1000      1000        0      0     0      0         0      800000  sound
+        zombie-fencing      1000       998        0      1     0      1         0      900000  VIOLATION
           lost-responses: effective/applied: lost_response 7/9
-          zombie-fencing: required, but never effective: zombie
+          zombie-fencing: required, but it never happened: zombie
           zombie-fencing: seed 8812: aborted-read
     "#]]
     .assert_eq(&summary().text());
     expect![[r#"
-        {"format":1,"scenarios":[{"scenario":"lost-responses","verdict":"sound","runs":1000,"sound":1000,"expected":0,"safety":0,"liveness":0,"inconclusive":0,"steps":800000,"faults":[{"name":"lost_response","applied":9,"effective":7}],"never_effective":[],"violation_missing":false,"nondeterministic":[],"failures":[]},{"scenario":"zombie-fencing","verdict":"VIOLATION","runs":1000,"sound":998,"expected":0,"safety":1,"liveness":0,"inconclusive":1,"steps":900000,"faults":[],"never_effective":["zombie"],"violation_missing":false,"nondeterministic":[],"failures":[{"seed":8812,"what":"aborted-read"}]}]}
+        {"format":1,"scenarios":[{"scenario":"lost-responses","verdict":"sound","runs":1000,"sound":1000,"expected":0,"safety":0,"liveness":0,"inconclusive":0,"vacuous":0,"steps":800000,"faults":[{"name":"lost_response","applied":9,"effective":7}],"never_effective":[],"violation_missing":false,"nondeterministic":[],"failures":[]},{"scenario":"zombie-fencing","verdict":"VIOLATION","runs":1000,"sound":998,"expected":0,"safety":1,"liveness":0,"inconclusive":1,"vacuous":0,"steps":900000,"faults":[],"never_effective":["zombie"],"violation_missing":false,"nondeterministic":[],"failures":[{"seed":8812,"what":"aborted-read"}]}]}
     "#]].assert_eq(&summary().json());
 }

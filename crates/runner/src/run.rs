@@ -6,6 +6,7 @@
 mod listener;
 mod machine;
 mod recovery;
+mod requirements;
 
 pub use listener::{Describe, Line, Step, Watch};
 pub(crate) use machine::said;
@@ -32,4 +33,6 @@ pub struct RunResult {
     pub faults: Vec<(&'static str, Count)>,
     /// Per rule of `aimed`: how often it was applied and effective.
     pub aimed: Vec<Count>,
+    /// What its scenario requires and did not happen: the run is vacuous.
+    pub missing: Vec<String>,
 }

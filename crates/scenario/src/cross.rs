@@ -9,7 +9,8 @@ use eosim_types::version::KafkaVersion;
 use crate::check::quoted_key;
 use crate::error::InputError;
 use crate::plan::{
-    AbortTransaction, Expectation, FAULTS, OperatorStep, Plan, STUCK, TopicPlan, split_partition,
+    AbortTransaction, Expectation, FAULTS, OperatorStep, Plan, Requirement, STUCK, TopicPlan,
+    split_partition,
 };
 
 mod aimed;
@@ -299,8 +300,12 @@ impl Cross<'_> {
     fn requires(&self) -> Checked {
         let aims = !self.plan.aimed.is_empty();
         let has = |name: &str| self.plan.faults.has(name) || (name == "aimed" && aims);
-        let missing = self.plan.requires.iter().enumerate().find(|(_, name)| !has(name));
-        let Some((index, name)) = missing else { return Ok(()) };
+        let faults = self.plan.requires.iter().enumerate().filter_map(|(index, required)| {
+            if let Requirement::Fault(name) = required { Some((index, name)) } else { None }
+        });
+        let Some((index, name)) = faults.into_iter().find(|(_, name)| !has(name)) else {
+            return Ok(());
+        };
         let expected: Vec<&str> = FAULTS.iter().copied().filter(|name| has(name)).collect();
         let expected = format!("a fault of the scenario ({})", expected.join(", "));
         self.refuse(format!("requires[{index}]"), quoted(name), expected)

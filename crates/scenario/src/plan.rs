@@ -17,6 +17,7 @@ mod fault;
 mod group_consumer;
 mod names;
 mod operator;
+mod requirement;
 mod transformer;
 
 pub use aimed::{Action, Aimed, CrashAction, CrashKind, Moment, PauseAction, StopAction, When};
@@ -39,6 +40,7 @@ pub use operator::{
     AbortHanging, AbortTransaction, DeleteRecords, ElectLeader, MarkedProducer, OperatorStep,
     Reassign, UpdateFeatures,
 };
+pub use requirement::{Reached, Requirement};
 pub use transformer::{Mistake, Transformer, TransformerInstance};
 
 /// A scenario: topology, configuration, workload, faults, limits, expectation.
@@ -120,11 +122,12 @@ pub struct Plan {
     /// What must come out.
     #[serde(default)]
     pub expect: Expectation,
-    /// Faults that must have had an effect in at least one run of a sweep; `aimed` is every rule of
-    /// `aimed`.
+    /// What must have happened in at least one run of a sweep: a fault had an effect (`aimed`:
+    /// every rule of `aimed`), or a rule, a state or a cell of the protocol was reached. A run in
+    /// which one of them is missing is vacuous.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<RequiredName>", length(max = 64))]
-    pub requires: Vec<String>,
+    #[schemars(length(max = 64))]
+    pub requires: Vec<Requirement>,
 }
 
 fn transaction_version_2() -> u8 {

@@ -148,6 +148,10 @@ fn unknown_names() {
             "rules=[\"L-SEQ3\"]",
             "requires=[\"lost_respnse\"]",
             "requires=[\"crash\"]",
+            "requires=[{\"rule\":\"L-SEQ3\"}]",
+            "requires=[{\"state\":\"coordinator/Ongoin\"}]",
+            "requires=[{\"cell\":\"coordinator/Ongoing/time out\"}]",
+            "requires=[{\"rules\":\"L-SEQ-3\"}]",
             "expect={\"violation\": [\"aborted-reads\"]}",
             "expect=\"sond\"",
             "aimed=[{\"when\": {\"sent\": \"EndTx\"}, \"do\": \"drop\"}]",
@@ -163,8 +167,12 @@ fn unknown_names() {
             good.json: defects[0]: found "leader.dedup.window4", expected the name of a known defect; did you mean "leader.dedup.window_4"?
             good.json: switched_on[0]: found "nonsense", expected the name of a known defect
             good.json: rules[0]: found "L-SEQ3", expected the name of a known rule; did you mean "L-SEQ-3"?
-            good.json: requires[0]: found "lost_respnse", expected "lost_response", "lost_request", "late_request", "connection_reset", "crash", "gc_pause", "zombie" or "aimed"; did you mean "lost_response"?
+            good.json: requires[0]: found "lost_respnse", expected "lost_response", "lost_request", "late_request", "connection_reset", "crash", "gc_pause", "zombie", "aimed", an object with "rule", an object with "state" or an object with "cell"; did you mean "lost_response"?
             good.json: requires[0]: found "crash", expected a fault of the scenario (lost_response)
+            good.json: requires[0].rule: found "L-SEQ3", expected the name of a known rule; did you mean "L-SEQ-3"?
+            good.json: requires[0].state: found "coordinator/Ongoin", expected the name of a known state; did you mean "coordinator/Ongoing"?
+            good.json: requires[0].cell: found "coordinator/Ongoing/time out", expected the name of a known cell; did you mean "coordinator/Ongoing/timed out"?
+            good.json: requires[0]: found the unknown key "rules", expected "rule", "state" or "cell"; did you mean "rule"?
             good.json: expect.violation[0]: found "aborted-reads", expected the name of a known invariant; did you mean "aborted-read"?
             good.json: expect: found "sond", expected "sound" or an object with "violation"; did you mean "sound"?
             good.json: aimed[0].when.sent: found "EndTx", expected the name of a known API; did you mean "EndTxn"?

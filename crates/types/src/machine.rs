@@ -196,9 +196,12 @@ impl StateName {
     /// The state that is written so.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        let (machine, state) = name.split_once('/')?;
         let mut states = MACHINES.iter().flat_map(|machine| machine.state_names());
-        states.find(|known| known.machine.name == machine && known.state == state)
+        states.find(|state| state.is_written(name))
+    }
+
+    pub(crate) fn is_written(&self, name: &str) -> bool {
+        name.split_once('/') == Some((self.machine.name, self.state))
     }
 
     /// Why the state is never entered, if it is known that it is not.
@@ -217,7 +220,7 @@ impl CellName {
         cells.find(|cell| cell.is_written(name))
     }
 
-    fn is_written(&self, name: &str) -> bool {
+    pub(crate) fn is_written(&self, name: &str) -> bool {
         let mut parts = name.splitn(3, '/');
         let parts = [parts.next(), parts.next(), parts.next()];
         parts == [Some(self.machine.name), Some(self.state), Some(self.event)]

@@ -9,6 +9,39 @@ use crate::machine::{
 };
 use crate::rules::RULES;
 
+/// Something that is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// A rule, by its place in [`RULES`].
+    Rule(usize),
+    /// A state, by its place among those of all machines.
+    State(usize),
+    /// A cell, by its place among those of all machines.
+    Cell(usize),
+}
+
+impl Mark {
+    /// The rule `id`, if there is one.
+    #[must_use]
+    pub fn rule(id: &str) -> Option<Self> {
+        RULES.iter().position(|rule| *rule == id).map(Self::Rule)
+    }
+
+    /// The state written `machine/state`, if there is one.
+    #[must_use]
+    pub fn state(name: &str) -> Option<Self> {
+        let mut states = MACHINES.iter().flat_map(|machine| machine.state_names());
+        states.position(|state| state.is_written(name)).map(Self::State)
+    }
+
+    /// The cell written `machine/state/event`, if there is one.
+    #[must_use]
+    pub fn cell(name: &str) -> Option<Self> {
+        let mut cells = MACHINES.iter().flat_map(|machine| machine.cell_names());
+        cells.position(|cell| cell.is_written(name)).map(Self::Cell)
+    }
+}
+
 /// How often each rule, state and cell was reached.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Marks {
@@ -43,6 +76,16 @@ impl Marks {
     pub fn enters<S: MachineState>(&mut self, state: S) {
         let entered = &mut self.states[S::Event::MACHINE.state(state.place())];
         *entered = entered.wrapping_add(1);
+    }
+
+    /// How often `mark` was reached.
+    #[must_use]
+    pub const fn count(&self, mark: Mark) -> u64 {
+        match mark {
+            Mark::Rule(place) => self.rules[place],
+            Mark::State(place) => self.states[place],
+            Mark::Cell(place) => self.cells[place],
+        }
     }
 
     /// Every rule with its count, in the order of [`RULES`].
@@ -117,5 +160,14 @@ mod tests {
         let states = sum.states().filter(|(_, n)| *n > 0);
         let states: Vec<_> = states.map(|(state, n)| (state.to_string(), n)).collect();
         assert_eq!(states, [("entry/idle".to_string(), 2)]);
+        for mark in
+            [Mark::rule("L-SEQ-3"), Mark::state("entry/idle"), Mark::cell("entry/open/ABORT")]
+        {
+            assert!(sum.count(mark.expect("it exists")) > 0, "{mark:?}");
+        }
+        assert_eq!(
+            [Mark::rule("L-SEQ-99"), Mark::state("entry"), Mark::cell("entry/idle")],
+            [None; 3]
+        );
     }
 }

@@ -70,7 +70,11 @@ pub(super) fn verdict_text(recording: &Recording, run: &RunResult, folder: &str)
         }
         _ => String::new(),
     };
-    format!("artefacts  {folder}\n{expected}{}", footer(verdict, name))
+    let vacuous = match run.missing.as_slice() {
+        [] => String::new(),
+        missing => format!("vacuous    required, but it did not happen: {}\n", missing.join(", ")),
+    };
+    format!("artefacts  {folder}\n{expected}{vacuous}{}", footer(verdict, name))
 }
 
 /// How a single run ends that came out with `verdict`.

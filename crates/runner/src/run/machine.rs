@@ -15,6 +15,7 @@ use eosim_types::{ActorId, Duration, Instant, Marks};
 use super::RunResult;
 use super::listener::{Describe, Watch};
 use super::recovery::Scene;
+use super::requirements;
 use crate::assemble::{Assembly, actors};
 
 /// How often, in virtual time, the machine looks whether a run is over.
@@ -66,6 +67,7 @@ impl<C: Choices> Machine<C> {
     /// the caller.
     pub fn run(&mut self, plan: &Plan, assembly: Assembly, keep: Option<Describe>) -> RunResult {
         self.prepare(assembly, keep);
+        let before = requirements::reached(plan, &self.world.marks);
         let outcome = catch_unwind(AssertUnwindSafe(|| self.drive(plan)));
         let verdict = match outcome {
             Ok(verdict) => verdict,
@@ -75,14 +77,19 @@ impl<C: Choices> Machine<C> {
                 Verdict::Safety(vec![self.broken_assumption(&*panic)])
             }
         };
+        let after = requirements::reached(plan, &self.world.marks);
+        let faults = self.world.faults.random.counts();
+        let aimed: Vec<_> = self.world.faults.aimed.rules.iter().map(|rule| rule.count).collect();
+        let missing = requirements::missing(plan, (&before, &after), &faults, &aimed);
         RunResult {
             verdict,
             steps: self.world.steps(),
             delivered: self.world.delivered(),
             ended_at: self.world.now(),
             digest: self.world.digest(),
-            faults: self.world.faults.random.counts(),
-            aimed: self.world.faults.aimed.rules.iter().map(|rule| rule.count).collect(),
+            faults,
+            aimed,
+            missing,
         }
     }
 

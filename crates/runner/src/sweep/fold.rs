@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use eosim_checker::Verdict;
 use eosim_scenario::ScenarioFile;
-use eosim_scenario::plan::{Expectation, STUCK};
+use eosim_scenario::plan::{Expectation, Requirement, STUCK};
 use eosim_sim::fault::Count;
 use eosim_types::Marks;
 
@@ -54,7 +54,11 @@ pub struct ScenarioSummary {
     pub faults: BTreeMap<&'static str, Count>,
     /// Per rule of `aimed`: how often it was applied and effective.
     pub aimed: Vec<Count>,
-    /// Faults that it requires and that never had an effect.
+    /// Seeds in which something that it requires did not happen.
+    pub vacuous_runs: u64,
+    /// Of each requirement that was missing, in how many seeds.
+    pub missing: BTreeMap<String, u64>,
+    /// What it requires and never happened.
     pub vacuous: Vec<String>,
     /// It expects a violation that never appeared.
     pub violation_missing: bool,
@@ -81,7 +85,7 @@ pub struct SweepSummary {
     /// Every seed asked for was run.
     pub is_complete: bool,
     expectations: Vec<Expectation>,
-    requires: Vec<Vec<String>>,
+    requires: Vec<Vec<Requirement>>,
     kept: BTreeMap<(usize, u64), usize>,
     looks_for: &'static [&'static str],
 }
@@ -119,6 +123,10 @@ impl SweepSummary {
         own.aimed.resize(result.run.aimed.len(), Count::default());
         for (sum, count) in own.aimed.iter_mut().zip(&result.run.aimed) {
             sum.merge(*count);
+        }
+        own.vacuous_runs += u64::from(!result.run.missing.is_empty());
+        for missing in &result.run.missing {
+            *own.missing.entry(missing.clone()).or_default() += 1;
         }
         if result.second_digest.is_some() {
             self.nondeterministic.push((result.scenario, result.seed));
@@ -183,7 +191,7 @@ impl SweepSummary {
     pub fn conclude(&mut self) {
         for (at, own) in self.scenarios.iter_mut().enumerate() {
             own.vacuous =
-                self.requires[at].iter().flat_map(|name| never_effective(own, name)).collect();
+                self.requires[at].iter().flat_map(|required| never_met(own, required)).collect();
             let expects = matches!(self.expectations[at], Expectation::Violation(_));
             own.violation_missing = expects && own.expected == 0 && own.seeds > 0;
         }
@@ -250,12 +258,18 @@ pub fn judge(verdict: &Verdict, expectation: &Expectation) -> Outcome {
     }
 }
 
-/// What of the requirement `name` never had an effect: the fault, or each rule of `aimed`.
-fn never_effective(own: &ScenarioSummary, name: &str) -> Vec<String> {
+/// What of `required` never happened: the fault had no effect, or each rule of `aimed` had none, or
+/// no seed reached it.
+fn never_met(own: &ScenarioSummary, required: &Requirement) -> Vec<String> {
+    let Requirement::Fault(name) = required else {
+        let name = required.to_string();
+        let never = own.missing.get(&name).is_some_and(|missing| *missing == own.seeds);
+        return if never { vec![name] } else { Vec::new() };
+    };
     if name == "aimed" {
         let idle = own.aimed.iter().enumerate().filter(|(_, count)| count.effective == 0);
         return idle.map(|(at, _)| format!("aimed[{at}]")).collect();
     }
-    let struck = own.faults.get(name).is_some_and(|count| count.effective > 0);
+    let struck = own.faults.get(name.as_str()).is_some_and(|count| count.effective > 0);
     if struck { Vec::new() } else { vec![name.to_string()] }
 }
