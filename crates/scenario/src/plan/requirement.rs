@@ -76,7 +76,7 @@ fn cell_names() -> Vec<String> {
 }
 
 /// An object with the one key `key`.
-fn only(key: &str, description: &str, value: Schema) -> Schema {
+fn only(key: &str, description: &str, value: &Schema) -> Schema {
     json_schema!({
         "type": "object",
         "description": description,
@@ -96,9 +96,9 @@ impl JsonSchema for Requirement {
         let rule = generator.subschema_for::<RuleId>();
         json_schema!({"anyOf": [
             generator.subschema_for::<RequiredName>(),
-            only("rule", "The branch of a protocol rule was taken.", rule),
-            only("state", "A state machine entered this state.", states),
-            only("cell", "A state machine took this event in this state.", cells),
+            only("rule", "The branch of a protocol rule was taken.", &rule),
+            only("state", "A state machine entered this state.", &states),
+            only("cell", "A state machine took this event in this state.", &cells),
         ]})
     }
 }
