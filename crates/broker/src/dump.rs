@@ -7,7 +7,7 @@ use core::hash::{Hash, Hasher};
 
 use eosim_storage::UnifiedLog;
 use eosim_types::digest::Digest;
-use eosim_types::observation::{ClusterDump, CoordinatorDump, ReplicaDump};
+use eosim_types::observation::{ClusterDump, CoordinatorDump, ReplicaDump, Unseen};
 use eosim_types::{LeaderEpoch, Topic, TopicPartition};
 
 use crate::broker::Broker;
@@ -85,6 +85,7 @@ impl Broker {
             aborted_transactions: log.aborted_index(),
             producers: log.producers(),
             remembered: log.remembered_batches(),
+            unseen: Unseen::default(),
         }
     }
 }

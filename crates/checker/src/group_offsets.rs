@@ -22,11 +22,17 @@ pub(crate) struct CommittedOffset {
     pub(crate) is_transactional: bool,
 }
 
-/// Are all logs of `__consumer_offsets` dumped, whole and led?
-pub(crate) fn is_readable(cx: Context<'_>, end: End<'_>) -> bool {
+/// Is what `group` committed dumped, in logs that are whole and led? If not all partitions of
+/// `__consumer_offsets` are dumped, that which holds the group must be.
+pub(crate) fn is_readable(cx: Context<'_>, end: End<'_>, group: GroupId) -> bool {
+    let count = cx.setup.offsets_partitions;
+    let own = count.map(|count| cx.setup.names.group_partition(group, count));
     let replicas = || {
         let all = end.dump.replicas.iter().enumerate();
-        all.filter(|(_, replica)| replica.partition.topic == Topic::CONSUMER_OFFSETS)
+        all.filter(|(_, replica)| {
+            let TopicPartition { topic, partition } = replica.partition;
+            topic == Topic::CONSUMER_OFFSETS && own.is_none_or(|own| own == partition)
+        })
     };
     let is_whole =
         |at: usize, partition| end.logs.replay(at).is_whole && end.logs.leader(partition).is_some();

@@ -9,6 +9,7 @@ use eosim_types::{BrokerId, TopicPartition};
 use crate::anomaly::{Finding, Report};
 use crate::facts::Facts;
 use crate::logs::Logs;
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 use crate::setup::CheckerSetup;
 use crate::words::Words;
@@ -24,6 +25,8 @@ pub struct InvariantInfo {
     pub source: &'static str,
     /// Its file, relative to the crate.
     pub file: &'static str,
+    /// The ways in which it is judged: each may report something once it has all that it needs.
+    pub needs: &'static [&'static [Need]],
 }
 
 impl InvariantInfo {
@@ -49,7 +52,7 @@ pub(crate) struct Context<'a> {
 impl<'a> Context<'a> {
     /// For summaries.
     pub(crate) fn words(self) -> Words<'a> {
-        Words { names: &self.setup.names, facts: self.facts }
+        Words { setup: self.setup, names: &self.setup.names, facts: self.facts }
     }
 }
 

@@ -12,6 +12,7 @@ mod group_offsets;
 mod invariant;
 mod invariants;
 mod logs;
+mod need;
 mod observe;
 mod replay;
 mod setup;
@@ -28,6 +29,7 @@ use eosim_types::observation::{ClusterDump, Observation};
 pub use anomaly::Anomaly;
 pub use invariant::InvariantInfo;
 pub use invariants::invariants;
+pub use need::{Evidence, Lacking, Need};
 pub use setup::{CheckerSetup, GroupReader, Transform};
 pub use verdict::{Stuck, Verdict};
 

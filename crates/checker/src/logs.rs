@@ -154,7 +154,8 @@ impl Logs {
     }
 
     fn compare_bounds(&mut self, dump: &ClusterDump) {
-        for replica in dump.replicas.iter().filter(|replica| replica.is_leader) {
+        let seen = |replica: &&ReplicaDump| replica.is_leader && !replica.unseen.bounds;
+        for replica in dump.replicas.iter().filter(seen) {
             let leadership = (replica.broker, replica.partition, replica.leader_epoch);
             let now = Bounds {
                 high_watermark: replica.high_watermark,

@@ -33,6 +33,11 @@ pub struct GroupReader {
 pub struct CheckerSetup {
     /// How topics, transactional ids, groups and values are printed.
     pub names: Names,
+    /// How actors are printed, by number; who is not among them is printed as his number.
+    pub actors: Vec<String>,
+    /// `offsets.topic.num.partitions`, if the partitions of `__consumer_offsets` that are dumped
+    /// may not be all; otherwise they are.
+    pub offsets_partitions: Option<i32>,
     /// The logs may hold records whose `send()` was not observed.
     pub unobserved_sends: bool,
     /// Applications whose producers use `acks` below all: their acknowledgements promise nothing.
@@ -82,6 +87,8 @@ impl Default for CheckerSetup {
     fn default() -> Self {
         Self {
             names: Names::default(),
+            actors: Vec::new(),
+            offsets_partitions: None,
             unobserved_sends: false,
             acks_below_all: Vec::new(),
             without_idempotence: Vec::new(),
@@ -115,6 +122,13 @@ impl CheckerSetup {
     /// Does an acknowledgement to `actor` promise that the record stays?
     pub(crate) fn acknowledges_all(&self, actor: ActorId) -> bool {
         !self.acks_below_all.contains(&actor)
+    }
+
+    /// How `actor` is printed.
+    pub(crate) fn actor(&self, actor: ActorId) -> String {
+        self.actors
+            .get(usize::from(actor.0))
+            .map_or_else(|| format!("actor {actor}"), String::clone)
     }
 
     /// Is `actor`'s producer idempotent?

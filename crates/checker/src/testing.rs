@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use eosim_types::message::{IsolationLevel, ProducerState};
 use eosim_types::observation::{
     ClusterDump, CoordinatorDump, EndOutcome, Observation, Observed, RememberedBatch, ReplicaDump,
-    SendOutcome, TransactionDump, TransactionRef,
+    SendOutcome, TransactionDump, TransactionRef, Unseen,
 };
 use eosim_types::record::{
     AbortedTxn, EndTransactionMarker, OffsetCommitRecord, Payload, Record, RecordBatch,
@@ -445,6 +445,7 @@ impl History {
                     aborted_transactions: log.aborted.clone(),
                     producers: log.producers.values().copied().collect(),
                     remembered: log.remembered.clone(),
+                    unseen: Unseen::default(),
                 });
             }
         }

@@ -2,16 +2,19 @@
 //!
 //! No Kafka counterpart. Sentences are made only for anomalies, never on the way of a sound run.
 
-use eosim_types::observation::SendOutcome;
+use eosim_types::message::IsolationLevel;
+use eosim_types::observation::{SendOutcome, UNSEEN_BOUND};
 use eosim_types::{Names, TopicPartition, Value};
 
 use crate::facts::{Facts, Index, Poll, Transaction};
 use crate::logs::{Fate, Place};
 use crate::replay::Ended;
+use crate::setup::CheckerSetup;
 
 /// Names and facts, to be read out.
 #[derive(Clone, Copy)]
 pub(crate) struct Words<'a> {
+    pub(crate) setup: &'a CheckerSetup,
     pub(crate) names: &'a Names,
     pub(crate) facts: &'a Facts,
 }
@@ -40,10 +43,10 @@ impl Words<'_> {
             format!(" in transaction {}", self.facts.transaction(at).reference.number)
         });
         format!(
-            "{} for {}, sent by actor {} (session {}){transaction} at {}, {}",
+            "{} for {}, sent by {} (session {}){transaction} at {}, {}",
             self.names.value(send.value),
             self.names.partition(send.partition),
-            send.actor,
+            self.setup.actor(send.actor),
             session.number,
             send.called.at,
             self.told(index)
@@ -69,9 +72,9 @@ impl Words<'_> {
     pub(crate) fn transaction(self, transaction: &Transaction) -> String {
         let reference = transaction.reference;
         format!(
-            "transaction {} of actor {} (session {}), {}",
+            "transaction {} of {} (session {}), {}",
             reference.number,
-            reference.producer,
+            self.setup.actor(reference.producer),
             reference.session,
             ending(transaction)
         )
@@ -79,15 +82,18 @@ impl Words<'_> {
 
     /// A poll: who read what.
     pub(crate) fn poll(self, poll: &Poll) -> String {
+        let bound = match poll.bound {
+            UNSEEN_BOUND => String::new(),
+            bound => format!(" under bound {bound}"),
+        };
         format!(
-            "reader {} ({:?}) took {}..{} of {} at {} under bound {}",
-            poll.actor,
-            poll.isolation_level,
+            "{} ({}) took {}..{} of {} at {}{bound}",
+            self.setup.actor(poll.actor),
+            isolation(poll.isolation_level),
             poll.from,
             poll.to,
             self.names.partition(poll.partition),
-            poll.when.at,
-            poll.bound
+            poll.when.at
         )
     }
 
@@ -100,6 +106,14 @@ impl Words<'_> {
             self.names.partition(partition),
             ended.marker_epoch
         )
+    }
+}
+
+/// Kafka's spelling.
+const fn isolation(level: IsolationLevel) -> &'static str {
+    match level {
+        IsolationLevel::ReadUncommitted => "read_uncommitted",
+        IsolationLevel::ReadCommitted => "read_committed",
     }
 }
 

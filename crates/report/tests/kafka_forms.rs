@@ -112,6 +112,7 @@ fn replica(partition: TopicPartition, batches: Vec<RecordBatch>) -> ReplicaDump 
         aborted_transactions: Vec::new(),
         producers: Vec::new(),
         remembered: Vec::new(),
+        unseen: eosim_types::observation::Unseen::default(),
     }
 }
 

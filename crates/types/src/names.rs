@@ -89,11 +89,28 @@ impl Names {
     /// The value printed as `text`, new if need be.
     pub fn add_value(&mut self, text: &str) -> Value {
         let found = self.values.iter().position(|known| known == text);
-        let index = found.unwrap_or_else(|| {
-            self.values.push(text.to_string());
-            self.values.len() - 1
-        });
-        Value(SCRIPTED | index as u64)
+        found.map_or_else(|| self.push_value(text), |index| Value(SCRIPTED | index as u64))
+    }
+
+    /// A value printed as `text`, which no value is printed as yet.
+    pub fn push_value(&mut self, text: &str) -> Value {
+        self.values.push(text.to_string());
+        Value(SCRIPTED | (self.values.len() - 1) as u64)
+    }
+
+    /// Every topic, in the order of the numbers.
+    pub fn topics(&self) -> impl Iterator<Item = &str> {
+        self.topics.iter().map(String::as_str)
+    }
+
+    /// Every transactional id, in the order of the numbers, the empty string first.
+    pub fn transactional_ids(&self) -> impl Iterator<Item = &str> {
+        self.transactional_ids.iter().map(|id| id.text.as_str())
+    }
+
+    /// Every group, in the order of the numbers, the empty string first.
+    pub fn groups(&self) -> impl Iterator<Item = &str> {
+        self.groups.iter().map(|group| group.text.as_str())
     }
 
     /// The name of `topic`.

@@ -16,6 +16,9 @@ use crate::message::{IsolationLevel, ProducerState};
 use crate::record::{AbortedTxn, RecordBatch, TransactionState};
 use crate::time::Instant;
 
+/// The bound of a poll whose application cannot see it, as Kafka's own consumer does not show it.
+pub const UNSEEN_BOUND: i64 = i64::MAX;
+
 /// Something that an application did or learned.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Observation {
@@ -187,7 +190,8 @@ pub enum Observed {
         to: i64,
         /// What it delivered, as (offset, value), in order.
         records: Vec<(i64, Value)>,
-        /// The bound that the answer carried: high watermark or last stable offset, by isolation.
+        /// The bound that the answer carried: high watermark or last stable offset, by isolation;
+        /// [`UNSEEN_BOUND`] if the application was not told.
         bound: i64,
     },
     /// A reader's position was set anew (start, reset, rewind, rebalance).
@@ -258,6 +262,21 @@ pub struct ReplicaDump {
     pub producers: Vec<ProducerState>,
     /// The batches that are remembered of each producer, by producer id, oldest first.
     pub remembered: Vec<(ProducerId, RememberedBatch)>,
+    /// What of this could not be seen, and means nothing.
+    pub unseen: Unseen,
+}
+
+/// What whoever dumped a replica could not see; of a running broker of one's own, nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize)]
+pub struct Unseen {
+    /// High watermark or last stable offset.
+    pub bounds: bool,
+    /// The aborted-transaction index.
+    pub aborted_transactions: bool,
+    /// Producer state.
+    pub producers: bool,
+    /// The batches that are remembered.
+    pub remembered: bool,
 }
 
 /// A batch of which a copy is recognised (`BatchMetadata`, L-ENT-2).

@@ -10,12 +10,14 @@ use eosim_types::record::AbortedTxn;
 use crate::anomaly::Report;
 use crate::facts::partition_key;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "aborted-index",
     promise: "The index of aborted transactions lists exactly those that the log aborts.",
     source: "L-IDX-1, L-IDX-2, L-IDX-3",
     file: "src/invariants/aborted_index.rs",
+    needs: &[&[Need::AbortedIndex]],
 };
 
 pub(super) struct Check;
@@ -25,7 +27,8 @@ impl Invariant for Check {
         for (at, replica) in end.dump.replicas.iter().enumerate() {
             let replay = end.logs.replay(at);
             let is_whole = replay.is_whole && replica.log_start_offset == 0;
-            let is_judged = replica.is_hosted && is_whole;
+            let is_seen = replica.is_hosted && !replica.unseen.aborted_transactions;
+            let is_judged = is_seen && is_whole;
             if !is_judged || replay.aborted == replica.aborted_transactions {
                 continue;
             }

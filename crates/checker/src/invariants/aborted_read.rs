@@ -11,6 +11,7 @@ use crate::anomaly::Report;
 use crate::facts::{Index, Transaction};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::Fate;
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 use crate::words;
 
@@ -19,6 +20,10 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "A read_committed reader is never given a record of an aborted transaction.",
     source: "KIP-98, K-FILT-2, L-IDX-5; Elle: G1a",
     file: "src/invariants/aborted_read.rs",
+    needs: &[
+        &[Need::CommittedPolls, Need::TransactionalSends, Need::Ended],
+        &[Need::CommittedPolls, Need::EndLogs],
+    ],
 };
 
 pub(super) struct Check;

@@ -12,6 +12,7 @@ use crate::anomaly::Report;
 use crate::facts::Source;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::Presence;
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -19,6 +20,12 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "An acknowledged record, and one that was read, stays in the log.",
     source: "L-ACK-3, L-HW-1, L-FO-1, P-MOD-4; Jepsen: lost-write",
     file: "src/invariants/acknowledged_lost.rs",
+    needs: &[
+        &[Need::EndLogs, Need::Acknowledgements],
+        &[Need::EndLogs, Need::Polls, Need::Sends],
+        &[Need::Acknowledgements],
+        &[Need::Polls, Need::Acknowledgements],
+    ],
 };
 
 pub(super) struct Check;
@@ -35,10 +42,10 @@ impl Invariant for Check {
                 let holding = cx.facts.holdings[conflict as usize];
                 if cx.setup.is_durable(fact.partition.topic) {
                     let summary = format!(
-                        "{}, but that offset holds {} (actor {} at {})",
+                        "{}, but that offset holds {} ({} at {})",
                         cx.words().send(send),
                         cx.setup.names.value(holding.value),
-                        holding.actor,
+                        cx.setup.actor(holding.actor),
                         holding.at
                     );
                     let skeleton = ["acknowledged", "offset of another record"];
@@ -54,9 +61,9 @@ impl Invariant for Check {
                     if is_promised && holding.source == Source::Acknowledged {
                         let words = cx.words();
                         let summary = format!(
-                            "{} was acknowledged to actor {} at {}, but {} and found {} there",
+                            "{} was acknowledged to {} at {}, but {} and found {} there",
                             words.record(holding.value, poll.partition, record.offset),
-                            holding.actor,
+                            cx.setup.actor(holding.actor),
                             holding.at,
                             words.poll(poll),
                             cx.setup.names.value(record.value)

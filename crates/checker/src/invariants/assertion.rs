@@ -5,6 +5,7 @@
 
 use crate::anomaly::Report;
 use crate::invariant::{Context, Invariant, InvariantInfo};
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -12,6 +13,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "The assumptions that actors assert about themselves hold.",
     source: "the invariants at the head of each protocol file",
     file: "src/invariants/assertion.rs",
+    needs: &[&[Need::Assertions]],
 };
 
 pub(super) struct Check;
@@ -24,7 +26,7 @@ impl Invariant for Check {
     fn observe(&self, cx: Context<'_>, seen: Seen, report: &mut Report) {
         if let Seen::Asserted { assertion } = seen {
             let (actor, text) = &cx.facts.assertions[assertion as usize];
-            let summary = format!("actor {actor} found its own assumption broken: {text}");
+            let summary = format!("{} found its own assumption broken: {text}", cx.setup.actor(*actor));
             report.add(INFO.finding(u64::from(assertion), &["assertion"], "L-SIM-1", summary));
         }
     }

@@ -6,12 +6,14 @@
 use crate::anomaly::Report;
 use crate::facts::partition_key;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "bounds-retreat",
     promise: "A leader's high watermark and last stable offset never move back.",
     source: "L-HW-1, L-LSO-5",
     file: "src/invariants/bounds_retreat.rs",
+    needs: &[&[Need::TwoDumps]],
 };
 
 pub(super) struct Check;

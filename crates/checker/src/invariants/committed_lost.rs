@@ -10,12 +10,17 @@ use crate::anomaly::Report;
 use crate::facts::{Send, Transaction};
 use crate::group_offsets::{CommittedOffset, committed_offsets, is_readable};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "committed-lost",
     promise: "After a commit was reported done, all its records are visible, all its offsets kept.",
     source: "KIP-98, P-MOD-4, P-ERR-1, C-END-13",
     file: "src/invariants/committed_lost.rs",
+    needs: &[
+        &[Need::TransactionalSends, Need::Commits, Need::EndLogs],
+        &[Need::OffsetsSent, Need::Commits, Need::Healed, Need::Offsets],
+    ],
 };
 
 pub(super) struct Check;
@@ -28,10 +33,10 @@ impl Invariant for Check {
             records(cx, end, transaction, report);
         }
         let has_offsets = committed().any(|transaction| transaction.last_offset.is_some());
-        if has_offsets && end.dump.healed && is_readable(cx, end) {
+        if has_offsets && end.dump.healed {
             let kept = committed_offsets(end);
             for transaction in committed() {
-                offsets(cx, transaction, &kept, report);
+                offsets(cx, end, transaction, &kept, report);
             }
         }
     }
@@ -62,6 +67,7 @@ fn is_due(cx: Context<'_>, transaction: &Transaction, send: &Send) -> bool {
 /// Offsets are looked for among those that a COMMIT marker ended.
 fn offsets(
     cx: Context<'_>,
+    end: End<'_>,
     transaction: &Transaction,
     kept: &[CommittedOffset],
     report: &mut Report,
@@ -71,7 +77,7 @@ fn offsets(
             let key = (one.group, one.partition, one.offset);
             one.is_transactional && key == (sent.group, sent.partition, Some(sent.offset))
         };
-        if !kept.iter().any(is_it) {
+        if !kept.iter().any(is_it) && is_readable(cx, end, sent.group) {
             let summary = format!(
                 "{}, but offset {} of {} for group {} is in no committed batch of \
                  __consumer_offsets",

@@ -16,6 +16,7 @@ use crate::facts::partition_key;
 use crate::group_offsets::{CommittedOffset, committed_offsets, is_readable};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::LeaderLog;
+use crate::need::Need;
 use crate::setup::GroupReader;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -23,6 +24,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "Every record that a group's committed offset has passed was given to a member.",
     source: "K-POS-3, K-COM-3",
     file: "src/invariants/committed_unread.rs",
+    needs: &[&[Need::GroupReaders, Need::Polls, Need::Offsets, Need::EndLogs]],
 };
 
 pub(super) struct Check;
@@ -30,13 +32,14 @@ pub(super) struct Check;
 impl Invariant for Check {
     fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
         let readers = &cx.setup.group_readers;
-        if readers.is_empty() || !is_readable(cx, end) {
+        if readers.is_empty() {
             return;
         }
         let committed = committed_offsets(end);
         let groups: BTreeSet<_> = readers.iter().map(|reader| (reader.group, reader.topic)).collect();
         for (group, topic) in groups {
-            let is_whole = cx.setup.is_durable(topic)
+            let is_whole = is_readable(cx, end, group)
+                && cx.setup.is_durable(topic)
                 && !cx.setup.deletable.contains(&topic)
                 && !cx.setup.compacted.contains(&topic);
             for log in &end.logs.leaders {

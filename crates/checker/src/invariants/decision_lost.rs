@@ -9,6 +9,7 @@
 use crate::anomaly::Report;
 use crate::facts::Transaction;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -16,6 +17,10 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "What an external store decided to commit is committed.",
     source: "KIP-939, C-INIT-22",
     file: "src/invariants/decision_lost.rs",
+    needs: &[
+        &[Need::Decided, Need::Ended],
+        &[Need::Decided, Need::TransactionalSends, Need::EndLogs],
+    ],
 };
 
 pub(super) struct Check;

@@ -8,6 +8,7 @@
 
 use crate::anomaly::Report;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 use crate::words;
 
@@ -16,6 +17,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "A record lies in a log at most as often as it was sent there.",
     source: "KIP-98, L-DUP-1, P-MOD-4; Jepsen: duplicate",
     file: "src/invariants/duplicate.rs",
+    needs: &[&[Need::Polls, Need::Sends], &[Need::EndLogs, Need::Sends]],
 };
 
 pub(super) struct Check;

@@ -12,6 +12,7 @@ use eosim_types::message::IsolationLevel;
 use crate::anomaly::Report;
 use crate::facts::Poll;
 use crate::invariant::{Context, Invariant, InvariantInfo};
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -19,6 +20,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "Readers see nothing above the high watermark, read_committed nothing undecided.",
     source: "L-FET-1, L-LSO-1, K-ISO-2; Jepsen: precommitted-read",
     file: "src/invariants/early_read.rs",
+    needs: &[&[Need::CommittedPolls, Need::TransactionalSends], &[Need::Bounds]],
 };
 
 pub(super) struct Check;

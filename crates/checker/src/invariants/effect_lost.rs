@@ -15,7 +15,8 @@ use crate::anomaly::Report;
 use crate::facts::partition_key;
 use crate::group_offsets::{CommittedOffset, committed_offsets, is_readable};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
-use crate::logs::LeaderLog;
+use crate::logs::{LeaderLog, Presence};
+use crate::need::Need;
 use crate::setup::Transform;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -23,19 +24,21 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "Behind every input record that a group's committed offset has passed are results.",
     source: "KIP-98, KIP-447, K-CTP-5, K-COM-2",
     file: "src/invariants/effect_lost.rs",
+    needs: &[&[Need::Transforms, Need::Inputs, Need::Healed, Need::Offsets]],
 };
 
 pub(super) struct Check;
 
 impl Invariant for Check {
     fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
-        if cx.setup.transforms.is_empty() || !end.dump.healed || !is_readable(cx, end) {
+        if cx.setup.transforms.is_empty() || !end.dump.healed {
             return;
         }
         let committed = committed_offsets(end);
         let effective = inputs_with_results(cx, end);
         for transform in &cx.setup.transforms {
-            let judged = cx.setup.is_durable(transform.input)
+            let judged = is_readable(cx, end, transform.group)
+                && cx.setup.is_durable(transform.input)
                 && cx.setup.is_durable(transform.output)
                 && !cx.setup.deletable.contains(&transform.output);
             for log in &end.logs.leaders {
@@ -47,10 +50,13 @@ impl Invariant for Check {
     }
 }
 
-/// Input records of which a result is visible.
+/// Input records of which a result is visible, or may be in a log that was not dumped.
 fn inputs_with_results(cx: Context<'_>, end: End<'_>) -> BTreeSet<(TopicPartition, i64)> {
     let is_visible = |send: &&crate::facts::Send| {
-        end.logs.copies(send).any(|copy| copy.fate.is_visible())
+        let is_unknown =
+            || matches!(end.logs.presence(cx.setup, end.dump, send), Presence::Unknown);
+        send.input.is_some()
+            && (end.logs.copies(send).any(|copy| copy.fate.is_visible()) || is_unknown())
     };
     cx.facts.sends.iter().filter(is_visible).filter_map(|send| send.input).collect()
 }

@@ -14,12 +14,14 @@ use crate::anomaly::Report;
 use crate::facts::Index;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::LeaderLog;
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "effect-reordered",
     promise: "Committed results lie in the order of the input records that they were made from.",
     source: "KIP-98, KIP-447, K-COM-2, K-CTP-6",
     file: "src/invariants/effect_reordered.rs",
+    needs: &[&[Need::Inputs, Need::TransactionalSends, Need::EndLogs]],
 };
 
 pub(super) struct Check;

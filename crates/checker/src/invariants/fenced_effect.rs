@@ -11,12 +11,14 @@ use crate::anomaly::Report;
 use crate::facts::{Index, Session, When};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::Place;
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "fenced-effect",
     promise: "Nothing that a fenced producer does after its successor took over is committed.",
     source: "KIP-98, C-INIT-16, L-EPO-1",
     file: "src/invariants/fenced_effect.rs",
+    needs: &[&[Need::Initialized, Need::TransactionalSends, Need::EndLogs]],
 };
 
 pub(super) struct Check;
@@ -60,10 +62,10 @@ fn judge(cx: Context<'_>, end: End<'_>, index: Index, takeover: Takeover, report
     let Some(shape) = late(cx, index, place, takeover.when) else { return };
     let successor = cx.facts.session(takeover.successor);
     let summary = format!(
-        "{} is committed at {}, though actor {} (session {}) took the transactional id over at {}",
+        "{} is committed at {}, though {} (session {}) took the transactional id over at {}",
         cx.words().send(index),
         place.offset,
-        successor.actor,
+        cx.setup.actor(successor.actor),
         successor.number,
         takeover.when.at
     );

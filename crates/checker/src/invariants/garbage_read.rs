@@ -9,6 +9,7 @@ use eosim_types::TopicPartition;
 use crate::anomaly::Report;
 use crate::facts::Index;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -16,6 +17,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "Every record in a partition was sent to that partition.",
     source: "L-REC-6; Elle: garbage read",
     file: "src/invariants/garbage_read.rs",
+    needs: &[&[Need::Polls, Need::Sends], &[Need::EndLogs, Need::Sends]],
 };
 
 pub(super) struct Check;

@@ -14,12 +14,14 @@ use eosim_types::{GroupId, ProducerId, Topic, TopicPartition};
 use crate::anomaly::Report;
 use crate::facts::partition_key;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "group-offsets",
     promise: "A group coordinator holds the offsets, committed and pending, that its log says.",
     source: "G-MARK-3, G-MARK-5, G-INT-1, G-INT-3, G-OFF-5",
     file: "src/invariants/group_offsets.rs",
+    needs: &[&[Need::GroupCoordinators]],
 };
 
 pub(super) struct Check;

@@ -11,6 +11,7 @@ use eosim_types::{Duration, ErrorCode, Instant};
 use crate::anomaly::Report;
 use crate::facts::{Index, Session, Transaction};
 use crate::invariant::{Context, Invariant, InvariantInfo};
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -18,6 +19,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "A producer that nothing could have fenced gets no fatal error.",
     source: "KIP-360, KIP-890, KIP-1050, P-ERR-1",
     file: "src/invariants/healthy_producer_failed.rs",
+    needs: &[&[Need::Producers]],
 };
 
 pub(super) struct Check;
@@ -36,9 +38,12 @@ impl Invariant for Check {
             || may_have_expired(cx, fact, report.at);
         if !is_excused {
             let summary = format!(
-                "actor {} (session {}, opened at {}) failed with {error} at {}, though no other \
+                "{} (session {}, opened at {}) failed with {error} at {}, though no other \
                  session had its transactional id and no timeout had passed",
-                fact.actor, fact.number, fact.opened.at, report.at
+                cx.setup.actor(fact.actor),
+                fact.number,
+                fact.opened.at,
+                report.at
             );
             let skeleton = ["fatal error", error.name()];
             report.add(INFO.finding(u64::from(session), &skeleton, "P-ERR-1", summary));

@@ -9,12 +9,14 @@
 use crate::anomaly::Report;
 use crate::facts::partition_key;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "last-stable-offset",
     promise: "The last stable offset is held by the earliest undecided transaction, and only by it.",
     source: "L-LSO-1, L-LSO-2, L-LSO-3",
     file: "src/invariants/last_stable_offset.rs",
+    needs: &[&[Need::StableOffsets]],
 };
 
 pub(super) struct Check;
@@ -24,7 +26,7 @@ impl Invariant for Check {
         for log in &end.logs.leaders {
             let replica = &end.dump.replicas[log.replica];
             let replay = end.logs.replay(log.replica);
-            if !replay.is_whole || replica.log_start_offset != 0 {
+            if !replay.is_whole || replica.log_start_offset != 0 || replica.unseen.bounds {
                 continue;
             }
             let high_watermark = replica.high_watermark;

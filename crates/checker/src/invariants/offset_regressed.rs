@@ -10,19 +10,21 @@ use crate::anomaly::Report;
 use crate::facts::partition_key;
 use crate::group_offsets::{committed_offsets, is_readable};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "offset-regressed",
     promise: "The committed offset of a group that transforms never goes back.",
     source: "KIP-447, K-COM-2, K-CTP-2",
     file: "src/invariants/offset_regressed.rs",
+    needs: &[&[Need::Transforms, Need::Offsets]],
 };
 
 pub(super) struct Check;
 
 impl Invariant for Check {
     fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
-        if cx.setup.transforms.is_empty() || !is_readable(cx, end) {
+        if cx.setup.transforms.is_empty() {
             return;
         }
         let committed = committed_offsets(end);
@@ -31,7 +33,7 @@ impl Invariant for Check {
             let same = (before.group, before.partition) == (after.group, after.partition);
             let (Some(higher), Some(lower)) = (before.offset, after.offset) else { continue };
             let judged = cx.setup.transforms.iter().any(|t| t.group == after.group);
-            if same && judged && lower < higher {
+            if same && judged && lower < higher && is_readable(cx, end, after.group) {
                 let summary = format!(
                     "group {} committed {lower} of {} at {} of __consumer_offsets, after {higher} \
                      at {}",

@@ -11,6 +11,7 @@ use eosim_types::record::RecordBatch;
 use crate::anomaly::Report;
 use crate::facts::{Source, partition_key};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -18,6 +19,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "An offset below the high watermark belongs to one record, everywhere and for good.",
     source: "L-REC-6, L-HW-1, L-FO-1; Jepsen: inconsistent-offsets",
     file: "src/invariants/offset_reuse.rs",
+    needs: &[&[Need::Polls], &[Need::Polls, Need::EndLogs], &[Need::Replicas]],
 };
 
 pub(super) struct Check;
@@ -38,10 +40,10 @@ impl Invariant for Check {
             let holding = cx.facts.holdings[conflict as usize];
             if holding.source == Source::Read {
                 let summary = format!(
-                    "{} and was given {}, where reader {} had been given {} at {}",
+                    "{} and was given {}, where {} had been given {} at {}",
                     cx.words().poll(poll),
                     cx.words().record(record.value, poll.partition, record.offset),
-                    holding.actor,
+                    cx.setup.actor(holding.actor),
                     cx.setup.names.value(holding.value),
                     holding.at
                 );
@@ -61,6 +63,8 @@ impl Invariant for Check {
             let is_comparable = cx.setup.is_durable(replica.partition.topic)
                 && log.replica != at
                 && replica.is_hosted
+                && !replica.unseen.bounds
+                && !end.dump.replicas[log.replica].unseen.bounds
                 && end.logs.replay(at).is_whole
                 && end.logs.replay(log.replica).is_whole;
             if is_comparable {

@@ -13,6 +13,7 @@ use eosim_types::{Duration, ProducerId, TopicPartition};
 use crate::anomaly::Report;
 use crate::facts::partition_key;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 use crate::replay::Open;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -20,6 +21,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "In a healed cluster every open transaction has a coordinator that will end it in time.",
     source: "C-TMO-3, C-MRK-1, L-FO-7, KIP-890",
     file: "src/invariants/open_transaction.rs",
+    needs: &[&[Need::Healed]],
 };
 
 pub(super) struct Check;

@@ -12,6 +12,7 @@ use crate::anomaly::Report;
 use crate::facts::{Index, Transaction};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::{Fate, Place};
+use crate::need::Need;
 use crate::words;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -19,6 +20,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "Logs agree with every definite answer, and commit only what was asked to be.",
     source: "P-MOD-4, P-API-4, C-END-1",
     file: "src/invariants/outcome_contradicted.rs",
+    needs: &[&[Need::Sends, Need::EndLogs]],
 };
 
 pub(super) struct Check;

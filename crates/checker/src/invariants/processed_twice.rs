@@ -12,12 +12,14 @@ use crate::anomaly::Report;
 use crate::facts::Index;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::Fate;
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "processed-twice",
     promise: "The effect of an input record is committed at most once.",
     source: "KIP-98, KIP-447, K-CTP-1",
     file: "src/invariants/processed_twice.rs",
+    needs: &[&[Need::Inputs, Need::TransactionalSends, Need::EndLogs]],
 };
 
 pub(super) struct Check;

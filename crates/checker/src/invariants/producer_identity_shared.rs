@@ -9,12 +9,14 @@ use eosim_types::{ProducerEpoch, ProducerId};
 use crate::anomaly::Report;
 use crate::facts::Index;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "producer-identity-shared",
     promise: "A producer id and epoch belong to one producer session.",
     source: "KIP-98, C-PID-1, C-INIT-1",
     file: "src/invariants/producer_identity_shared.rs",
+    needs: &[&[Need::Sends, Need::EndLogs]],
 };
 
 pub(super) struct Check;

@@ -14,6 +14,7 @@ use eosim_types::record::RecordBatch;
 use crate::anomaly::Report;
 use crate::facts::partition_key;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 use crate::replay::Replay;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -21,6 +22,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "A replica's producer state is what replaying its log gives.",
     source: "L-SNP-3, L-SNP-4, L-MAP-1, L-ENT-2, L-DUP-1, L-DPR-1",
     file: "src/invariants/producer_state.rs",
+    needs: &[&[Need::ProducerState]],
 };
 
 pub(super) struct Check;
@@ -33,10 +35,10 @@ impl Invariant for Check {
             if !replica.is_hosted || !is_whole {
                 continue;
             }
-            if replay.producers != replica.producers {
+            if replay.producers != replica.producers && !replica.unseen.producers {
                 judge(cx, end, replica, replay, report);
             }
-            if replay.remembered != replica.remembered {
+            if replay.remembered != replica.remembered && !replica.unseen.remembered {
                 remembered(cx, replica, replay, report);
             }
         }

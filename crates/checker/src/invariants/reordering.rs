@@ -8,6 +8,7 @@
 use crate::anomaly::Report;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::Place;
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 use crate::table::Table;
 
@@ -16,6 +17,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "A partition keeps the order in which a producer session sent its records.",
     source: "KIP-98, L-SEQ-4, K-ISO-4; Jepsen: nonmonotonic-send, int-nonmonotonic-poll",
     file: "src/invariants/reordering.rs",
+    needs: &[&[Need::EndLogs, Need::Sends], &[Need::Polls]],
 };
 
 pub(super) struct Check;

@@ -10,12 +10,14 @@ use eosim_types::Instant;
 use crate::anomaly::Report;
 use crate::facts::partition_key;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "sequence-gap",
     promise: "The batches of a producer lie in a log with sequences that follow on each other.",
     source: "KIP-98, L-SEQ-3, L-SEQ-4",
     file: "src/invariants/sequence_gap.rs",
+    needs: &[&[Need::WholeLogs]],
 };
 
 pub(super) struct Check;

@@ -11,6 +11,7 @@ use crate::anomaly::Report;
 use crate::facts::Poll;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::Place;
+use crate::need::Need;
 use crate::observe::{Kind, Seen};
 use crate::words;
 
@@ -19,6 +20,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "A reader is given every visible record that its position passes.",
     source: "K-POS-2, K-FILT-5, K-FILT-6; Jepsen: poll-skip, int-poll-skip, nonmonotonic-poll",
     file: "src/invariants/skipped.rs",
+    needs: &[&[Need::Polls], &[Need::Polls, Need::EndLogs]],
 };
 
 pub(super) struct Check;

@@ -10,6 +10,7 @@ use crate::anomaly::Report;
 use crate::facts::{Index, Transaction};
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
 use crate::logs::{Fate, Presence, TransactionalBatch};
+use crate::need::Need;
 use crate::words;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
@@ -17,6 +18,7 @@ pub(super) const INFO: InvariantInfo = InvariantInfo {
     promise: "All records and offsets of a transaction are committed, or none.",
     source: "KIP-98, KIP-890, C-MRK-1, L-MRK-7",
     file: "src/invariants/torn_transaction.rs",
+    needs: &[&[Need::TransactionalSends, Need::EndLogs]],
 };
 
 pub(super) struct Check;

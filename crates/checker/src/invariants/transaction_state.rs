@@ -22,12 +22,14 @@ use eosim_types::{LeaderEpoch, ProducerEpoch, ProducerId, Topic, TransactionalId
 
 use crate::anomaly::Report;
 use crate::invariant::{Context, End, Invariant, InvariantInfo};
+use crate::need::Need;
 
 pub(super) const INFO: InvariantInfo = InvariantInfo {
     name: "transaction-state",
     promise: "A transaction coordinator remembers of every id what the newest record of it says.",
     source: "C-APP-6, C-APP-7, C-LOAD-3, C-LOAD-5, C-REC-2, C-REC-4",
     file: "src/invariants/transaction_state.rs",
+    needs: &[&[Need::TransactionCoordinators]],
 };
 
 pub(super) struct Check;

@@ -4,6 +4,7 @@ use eosim_types::observation::{EndOutcome, Observed, SendOutcome};
 use eosim_types::record::{TransactionResult, TransactionState};
 use eosim_types::{
     ActorId, CoordinatorEpoch, Duration, ErrorCode, Instant, ProducerEpoch, ProducerId, Sequence,
+    TransactionalId,
 };
 
 use crate::testing::{
@@ -47,6 +48,27 @@ fn n2_transactions_interleave_in_any_order() {
     h.commit(&mut p, &[P1, P0]);
     h.read(9, P0, COMMITTED);
     h.read(9, P1, COMMITTED);
+    h.is_sound();
+}
+
+#[test]
+fn n2_committed_transactions_may_each_read_what_the_other_wrote() {
+    let mut h = History::new();
+    let (mut p, mut q) = (h.producer(5, Some(ID)), h.producer(6, Some(TransactionalId(2))));
+    h.begin(&mut p);
+    h.begin(&mut q);
+    h.write(&mut p, P0);
+    h.write(&mut q, P1);
+    for producer in [&mut p, &mut q] {
+        h.end_called(producer, true);
+        h.bump(producer);
+    }
+    h.marker(p.id, p.epoch, P0, COMMIT);
+    h.marker(q.id, q.epoch, P1, COMMIT);
+    h.read(p.actor.0, P1, COMMITTED);
+    h.read(q.actor.0, P0, COMMITTED);
+    h.end_answered(&p, true, EndOutcome::Done);
+    h.end_answered(&q, true, EndOutcome::Done);
     h.is_sound();
 }
 
@@ -116,6 +138,22 @@ fn n6_unknown_outcomes_may_be_durable_or_not() {
 }
 
 #[test]
+fn n6_an_abort_that_timed_out_may_find_the_transaction_committed() {
+    let mut h = History::new();
+    let mut p = h.producer(5, Some(ID));
+    h.begin(&mut p);
+    h.write(&mut p, P0);
+    for commit in [true, false] {
+        h.end_called(&p, commit);
+        h.end_answered(&p, commit, UNKNOWN_END);
+    }
+    h.bump(&mut p);
+    h.marker(p.id, p.epoch, P0, COMMIT);
+    h.read(9, P0, COMMITTED);
+    h.is_sound();
+}
+
+#[test]
 fn n7_epoch_jump_by_two_is_legal() {
     let mut h = History::new();
     let mut old = h.producer(5, Some(ID));
@@ -172,8 +210,11 @@ fn n9_an_old_duplicate_is_refused_without_effect() {
         h.write(&mut p, P0);
     }
     let error = ErrorCode::OutOfOrderSequenceNumber;
-    h.setup.legal_fatal_errors.push(error);
+    h.is_sound();
+    // It is a violation only if it reaches a producer with at most five requests in flight.
     h.see(p.actor, Observed::ProducerFailed { session: 0, error });
+    h.breaks("healthy-producer-failed");
+    h.setup.legal_fatal_errors.push(error);
     h.is_sound();
 }
 

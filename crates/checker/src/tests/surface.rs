@@ -46,8 +46,8 @@ fn a_summary_says_who_read_what_and_how_it_ended() {
         .map(|found| format!("{} {} [{}]\n", found.invariant, found.rule, found.summary))
         .collect();
     expect![[r#"
-        aborted-read K-FILT-2 [reader 9 (ReadCommitted) took 0..2 of t-0 at 1.008s under bound 2 and was given v5.1 for t-0, sent by actor 5 (session 0) in transaction 1 at 1.004s, acknowledged at offset 0 at 1.005s (transaction 1 of actor 5 (session 0), abort reported done at 1.007s)]
-        aborted-read K-FILT-2 [reader 9 (ReadCommitted) took 0..2 of t-0 at 1.008s under bound 2 and was given v5.1@0 of t-0 (producer id 0, epoch 0), aborted by the marker at 1]
+        aborted-read K-FILT-2 [actor 9 (read_committed) took 0..2 of t-0 at 1.008s under bound 2 and was given v5.1 for t-0, sent by actor 5 (session 0) in transaction 1 at 1.004s, acknowledged at offset 0 at 1.005s (transaction 1 of actor 5 (session 0), abort reported done at 1.007s)]
+        aborted-read K-FILT-2 [actor 9 (read_committed) took 0..2 of t-0 at 1.008s under bound 2 and was given v5.1@0 of t-0 (producer id 0, epoch 0), aborted by the marker at 1]
     "#]].assert_eq(&text.concat());
 }
 
