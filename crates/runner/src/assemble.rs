@@ -67,6 +67,7 @@ pub fn assemble(
     let shape = Arc::new(ClusterShape { names: Arc::new(names), controller });
     let defects = plan.switched_on().union(defects);
     let cluster = ClusterPlan { shape, clients, latency, defects };
-    let setup = Arc::new(checker_setup::of(plan, &cluster));
+    let called = self::actors(plan, &faults);
+    let setup = Arc::new(checker_setup::of(plan, &cluster, called));
     Assembly { cluster, faults, setup }
 }

@@ -6,6 +6,7 @@ pub mod bench;
 pub mod conform;
 pub mod defects;
 pub mod exit;
+pub mod history;
 pub mod machines;
 pub mod recording;
 pub mod run;
@@ -13,7 +14,7 @@ pub mod store;
 pub mod sweep;
 pub mod verify;
 
-pub use eosim_checker::{Anomaly, InvariantInfo, Stuck, Verdict, invariants};
+pub use eosim_checker::{Anomaly, InvariantInfo, Lacking, Need, Stuck, Verdict, invariants};
 pub use eosim_scenario::plan::{Expectation, FAULTS};
 pub use eosim_scenario::{InputError, Override, Plan, ScenarioFile, nearest, schema};
 pub use eosim_sim::RNG_VERSION;

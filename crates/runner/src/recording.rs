@@ -8,11 +8,13 @@ mod file;
 use eosim_actor::{Picked, Recorded, Recorder, ReplayError};
 use eosim_checker::Verdict;
 use eosim_scenario::{Plan, ScenarioFile};
+use eosim_sim::cluster::ClusterShape;
 use eosim_sim::{RNG_VERSION, Seeded};
-use eosim_types::observation::{ClusterDump, Observation};
-use eosim_types::{DefectSet, Marks, Names};
+use eosim_types::observation::ClusterDump;
+use eosim_types::{DefectSet, Marks, Names, Topic};
 
 use crate::assemble::assemble;
+use crate::history::History;
 use crate::run::{Describe, Line, Machine, RunResult};
 use crate::sweep::plan_of;
 
@@ -50,8 +52,8 @@ pub struct Observed {
     pub result: RunResult,
     /// The transcript.
     pub lines: Vec<Line>,
-    /// What applications saw.
-    pub history: Vec<Observation>,
+    /// What applications saw and brokers held.
+    pub history: History,
     /// What brokers hold in the end.
     pub dump: ClusterDump,
     /// The strings behind the numbers.
@@ -93,7 +95,7 @@ pub fn record(
 ) -> (Recording, Observed) {
     let plan = plan_of(scenario, seed);
     let mut machine = Machine::new(Recorder::new(Seeded::new(seed)));
-    let observed = run(&mut machine, &plan, defects, describe);
+    let observed = run(&mut machine, (&plan, seed), defects, describe);
     let list = machine.choices().list().iter();
     let choices = list.map(|c| Picked {
         site: c.site.to_string(),
@@ -138,7 +140,7 @@ impl Recording {
 
     fn follow(&self, plan: &Plan, describe: Describe) -> Replayed {
         let mut machine = Machine::new(Recorded::new(self.choices.clone()));
-        let observed = run(&mut machine, plan, self.defects, describe);
+        let observed = run(&mut machine, (plan, self.seed), self.defects, describe);
         let choices = machine.choices();
         Replayed { observed, left: choices.left().cloned(), unused: choices.unused() }
     }
@@ -146,7 +148,7 @@ impl Recording {
 
 fn run<C: eosim_actor::Choices>(
     machine: &mut Machine<C>,
-    plan: &Plan,
+    (plan, seed): (&Plan, u64),
     defects: DefectSet,
     describe: Describe,
 ) -> Observed {
@@ -154,8 +156,28 @@ fn run<C: eosim_actor::Choices>(
     let assembly = assemble(plan, defects, &mut choose);
     let names = assembly.cluster.shape.names.as_ref().clone();
     let actors = assembly.actors(plan);
+    let topics = topics(&assembly.cluster.shape);
     let result = machine.run(plan, assembly, Some(describe));
-    let (lines, history) = machine.watch().take_kept();
+    let (lines, entries) = machine.watch().take_kept();
+    let history = History {
+        about: Some(plan.about.clone()),
+        run: Some((plan.name.clone(), seed)),
+        setup: machine.setup().clone(),
+        topics,
+        entries,
+    };
     let marks = machine.take_marks();
     Observed { result, lines, history, dump: machine.dump(), names, actors, marks }
+}
+
+/// Every topic with its number of partitions. An application's own list of inputs, which is none of
+/// Kafka's, has one.
+fn topics(shape: &ClusterShape) -> Vec<(Topic, u32)> {
+    let specs = &shape.controller.topics;
+    let partitions = |topic: Topic| {
+        let spec = specs.iter().find(|spec| spec.topic == topic);
+        spec.map_or(1, |spec| u32::try_from(spec.replicas.len()).expect("few partitions"))
+    };
+    let topics = (0..).map(Topic).zip(shape.names.topics());
+    topics.map(|(topic, _)| (topic, partitions(topic))).collect()
 }

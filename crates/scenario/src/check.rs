@@ -26,6 +26,14 @@ pub(crate) fn check(file: &str, root: &Value, value: &Value) -> Result<Vec<Draw>
     Ok(walker.draws)
 }
 
+/// Compares `value`, at the top of `file`, with the root schema `root` of another kind of file.
+///
+/// # Errors
+/// The first difference.
+pub fn conform(file: &str, root: &Value, value: &Value) -> Result<(), InputError> {
+    check(file, root, value).map(|_| ())
+}
+
 /// `key` as it stands in a path.
 pub(crate) fn quoted_key(key: &str) -> String {
     if key.contains(['.', '[', '"']) { format!("\"{key}\"") } else { key.to_string() }

@@ -20,6 +20,7 @@ pub mod plan;
 mod schema;
 pub mod settings;
 
+pub use check::conform;
 pub use error::InputError;
 pub use file::ScenarioFile;
 pub use nearest::nearest;

@@ -21,7 +21,11 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ("eosim-sim", &["types", "actor", "broker", "clients"], &["rand", "rand_chacha"]),
     ("eosim-checker", &["types"], &[]),
     ("eosim-scenario", &["types"], &["serde", "serde_json", "serde_path_to_error", "schemars"]),
-    ("eosim-runner", &["types", "actor", "sim", "checker", "scenario"], &["serde", "serde_json"]),
+    (
+        "eosim-runner",
+        &["types", "actor", "sim", "checker", "scenario"],
+        &["serde", "serde_json", "schemars"],
+    ),
     ("eosim-report", &["types", "checker"], &["serde", "serde_json"]),
     (
         "eosim",

@@ -10,8 +10,8 @@ use eosim_types::{ActorId, Capability, Defect, Duration, Topic, TransactionalId}
 /// Markers of an aborted transaction are written within this time in a healed cluster.
 const MARKER_TIME: Duration = Duration::from_millis(5_000);
 
-/// The setup of `plan`, whose cluster is `cluster`.
-pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
+/// The setup of `plan`, whose cluster is `cluster`; its actors are called `called`.
+pub(super) fn of(plan: &Plan, cluster: &ClusterPlan, called: Vec<String>) -> CheckerSetup {
     let broker = &cluster.shape.controller.broker_config;
     let producers: Vec<Producer<'_>> = producers(cluster).collect();
     let actors = |test: fn(&ProducerConfig) -> bool| {
@@ -29,6 +29,7 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan) -> CheckerSetup {
     let expects_violation = matches!(plan.expect, Expectation::Violation(_));
     CheckerSetup {
         names: cluster.shape.names.as_ref().clone(),
+        actors: called,
         acks_below_all: actors(|config| config.acks != -1),
         without_idempotence: actors(|config| !config.enable_idempotence),
         unclean_elections: if expects_violation { Vec::new() } else { unclean_elections(cluster) },

@@ -5,8 +5,10 @@ use eosim_checker::Checker;
 use eosim_sim::{Cause, Command, Envelope, Listener, Stamp, fault::Fate, fault::Way};
 use eosim_types::digest::Digest;
 use eosim_types::message::Message;
-use eosim_types::observation::{Observation, Observed};
+use eosim_types::observation::{ClusterDump, Observation, Observed};
 use eosim_types::{ActorId, Instant, Names};
+
+use crate::history::Entry;
 
 /// How messages and observations are put into words; given by whoever renders.
 #[derive(Clone, Copy)]
@@ -36,7 +38,7 @@ struct Kept {
     describe: Option<Describe>,
     names: Names,
     lines: Vec<Line>,
-    history: Vec<Observation>,
+    history: Vec<Entry>,
 }
 
 /// Passes observations to the checker, and keeps history and transcript if asked to.
@@ -82,9 +84,28 @@ impl Watch {
         self.trace.take().unwrap_or_default()
     }
 
+    /// Shows the checker what brokers hold, in mid-run or at the end.
+    pub(super) fn dumped(&mut self, dump: ClusterDump, is_end: bool) {
+        self.in_checker = true;
+        if is_end {
+            self.checker.finish(&dump);
+        } else {
+            self.checker.look(&dump);
+        }
+        self.in_checker = false;
+        self.note(|| Entry::Dump(dump));
+    }
+
+    /// Adds to the history, if one is kept.
+    pub(super) fn note(&mut self, entry: impl FnOnce() -> Entry) {
+        if let Some(kept) = &mut self.kept {
+            kept.history.push(entry());
+        }
+    }
+
     /// The transcript and the history, if they were kept.
     #[must_use]
-    pub fn take_kept(&mut self) -> (Vec<Line>, Vec<Observation>) {
+    pub fn take_kept(&mut self) -> (Vec<Line>, Vec<Entry>) {
         self.kept.take().map_or_else(Default::default, |kept| (kept.lines, kept.history))
     }
 }
@@ -129,7 +150,7 @@ impl Listener<Message, Observed> for Watch {
                 let text = format!("   * {}", (describe.observed)(&observation.what, &kept.names));
                 kept.line(stamp, text);
             }
-            kept.history.push(observation);
+            kept.history.push(Entry::Observed(observation));
         }
     }
 

@@ -17,6 +17,7 @@ use super::listener::{Describe, Watch};
 use super::recovery::Scene;
 use super::requirements;
 use crate::assemble::{Assembly, actors};
+use crate::history::{Entry, broken_off};
 
 /// How often, in virtual time, the machine looks whether a run is over.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -97,6 +98,12 @@ impl<C: Choices> Machine<C> {
     #[must_use]
     pub fn dump(&self) -> ClusterDump {
         ClusterDump { at: self.world.now(), ..dump(self.world.actors()) }
+    }
+
+    /// What the checker of the last run knew besides.
+    #[must_use]
+    pub fn setup(&self) -> &CheckerSetup {
+        &self.setup
     }
 
     /// What was kept of the last run, if it was kept.
@@ -186,38 +193,34 @@ impl<C: Choices> Machine<C> {
         }
         self.rebuilt = rebuilt;
         let dump = self.dump();
-        let watch = &mut self.world.listener;
-        watch.in_checker = true;
-        watch.checker.look(&dump);
-        watch.in_checker = false;
+        self.world.listener.dumped(dump, false);
     }
 
     fn judge(&mut self, plan: &Plan, inconclusive: Option<String>) -> Verdict {
         let over = self.is_over();
         let dump = ClusterDump { healed: over, ..self.dump() };
-        let watch = &mut self.world.listener;
-        watch.in_checker = true;
-        watch.checker.finish(&dump);
-        watch.in_checker = false;
+        self.world.listener.dumped(dump, true);
         let stuck = if over || inconclusive.is_some() {
             Vec::new()
         } else {
             let called = actors(plan, &self.world.faults);
             self.scene().stuck(&called, self.world.now())
         };
-        Verdict::of(self.world.listener.checker.anomalies(), stuck, inconclusive)
+        let watch = &mut self.world.listener;
+        for one in &stuck {
+            watch.note(|| Entry::Stuck(one.clone()));
+        }
+        if let Some(why) = &inconclusive {
+            watch.note(|| Entry::GaveUp(why.clone()));
+        }
+        Verdict::of(watch.checker.anomalies(), stuck, inconclusive)
     }
 
-    fn broken_assumption(&self, panic: &(dyn std::any::Any + Send)) -> Anomaly {
-        Anomaly {
-            invariant: "broken-assumption",
-            at: self.world.now(),
-            step: self.world.steps(),
-            summary: said(panic),
-            rule: "",
-            skeleton: vec!["panic"],
-            fingerprint: 0,
-        }
+    fn broken_assumption(&mut self, panic: &(dyn std::any::Any + Send)) -> Anomaly {
+        let how = said(panic);
+        let (at, step) = (self.world.now(), self.world.steps());
+        self.world.listener.note(|| Entry::BrokeOff { at, step, how: how.clone() });
+        broken_off(how, at, step)
     }
 }
 
