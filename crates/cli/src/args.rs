@@ -9,10 +9,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use parse::{Partition, Seed, SeedRange, WallTime};
 pub use report::{
-    CoverageArgs, DotArgs, ListArgs, ListKind, MachineName, ShowArgs, ShowForm, TransactionsForm,
+    CheckArgs, CoverageArgs, DotArgs, ListArgs, ListKind, MachineName, ShowArgs, ShowForm,
+    TransactionsForm,
 };
 pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, SweepArgs, VerifyArgs};
-pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs};
+pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs, SchemaArgs, SchemaKind};
 
 /// A deterministic simulation testbed for Apache Kafka's exactly-once protocol.
 ///
@@ -100,6 +101,8 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Looks at a run, in Kafka's own forms too
     Show(ShowArgs),
+    /// The checker alone, on a history of any system
+    Check(CheckArgs),
     /// What there is: scenarios, faults, invariants, defects, rules, errors
     List(ListArgs),
     /// The model against answers recorded from real Kafka
@@ -110,8 +113,8 @@ pub enum Command {
     Coverage(CoverageArgs),
     /// A state machine as it is in the code, for Graphviz
     Dot(DotArgs),
-    /// Prints the JSON Schema of scenario files
-    Schema,
+    /// Prints the JSON Schema of scenario files, or of the lines of histories
+    Schema(SchemaArgs),
     /// Prints completions for a shell
     Completions(CompletionsArgs),
     /// Measures the testbed

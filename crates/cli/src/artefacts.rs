@@ -91,7 +91,7 @@ pub fn keep(
     write(CHOICES, &recording.to_json())?;
     write("plan.json", &recording.plan.to_json())?;
     write("transcript.txt", &render::transcript(run, None))?;
-    write("history.jsonl", &history(recording, run))?;
+    write("history.jsonl", &run.history.to_jsonl())?;
     write("dump.txt", &render::dump(run))?;
     let verdict = results::verdict(&recording.plan.name, recording.seed, &run.result);
     write("verdict.json", &pretty(&verdict))
@@ -103,17 +103,6 @@ pub fn keep(
 /// If it cannot be written.
 pub fn keep_coverage(folder: &RunFolder, coverage: &Coverage) -> Result<(), StoreError> {
     folder.write(COVERAGE, &pretty(&coverage.json()))
-}
-
-/// A head, then what applications did and learned, a line each.
-fn history(recording: &Recording, run: &Observed) -> String {
-    let (scenario, seed) = (&recording.plan.name, recording.seed);
-    let head =
-        json!({"format": 1, "scenario": scenario, "seed": seed, "actors": run.actors}).to_string();
-    let lines = run.history.iter().map(|observation| {
-        serde_json::to_string(observation).expect("an observation is plain JSON")
-    });
-    std::iter::once(head).chain(lines).map(|line| line + "\n").collect()
 }
 
 /// The `choices.json` that the user means by `path`: the file itself, the folder that holds it, or

@@ -1,6 +1,7 @@
 //! One module per verb: reads its arguments, calls the runner, prints, and says how it ended.
 
 mod bench;
+mod check;
 mod completions;
 mod conform;
 mod coverage;
@@ -84,12 +85,13 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Replay(args) => replay::run(args, how),
         Command::Verify(args) => verify::run(args, how),
         Command::Show(args) => show::run(args, how),
+        Command::Check(args) => check::run(args, how),
         Command::List(args) => list::run(args, how),
         Command::Conform(args) => conform::run(args, how),
         Command::Defects(args) => defects::run(args, how),
         Command::Coverage(args) => coverage::run(args, how),
         Command::Dot(args) => dot::run(*args, how),
-        Command::Schema => schema::run(),
+        Command::Schema(args) => schema::run(*args),
         Command::Completions(args) => completions::run(*args),
         Command::Bench(args) => bench::run(args, how),
     }

@@ -2,10 +2,11 @@
 //! many workers there were.
 
 use eosim_report::{FaultCount, ScenarioSummary, SweepSummary};
+use eosim_runner::history::Judged;
 use eosim_runner::recording::word;
 use eosim_runner::run::RunResult;
 use eosim_runner::sweep;
-use eosim_runner::{Anomaly, Count, Stuck, Verdict};
+use eosim_runner::{Anomaly, Count, Lacking, Stuck, Verdict};
 use serde_json::{Map, Value, json};
 
 /// So many failing seeds of a scenario are named in its summary.
@@ -59,13 +60,42 @@ pub fn verdict(scenario: &str, seed: u64, run: &RunResult) -> Value {
         "faults": fault_counts(run.faults.iter().copied()),
         "missing": run.missing,
     });
-    match &run.verdict {
+    reasons(&mut value, &run.verdict);
+    value
+}
+
+/// What a verdict rests on.
+fn reasons(value: &mut Value, verdict: &Verdict) {
+    match verdict {
         Verdict::Sound => {}
         Verdict::Safety(anomalies) => value["anomalies"] = anomalies.iter().map(anomaly).collect(),
         Verdict::Liveness(list) => value["stuck"] = list.iter().map(stuck).collect(),
         Verdict::Inconclusive(why) => value["why"] = json!(why),
     }
+}
+
+/// The verdict over the history in `file`, and the invariants for which it lacks something.
+#[must_use]
+pub fn checked(file: &str, judged: &Judged) -> Value {
+    let mut value = json!({
+        "format": 1,
+        "history": file,
+        "verdict": word(&judged.verdict),
+        "observations": judged.observations,
+        "ended_ms": judged.ended_at.as_millis(),
+        "not_judged": lacking(judged, false),
+        "judged_in_part": lacking(judged, true),
+    });
+    reasons(&mut value, &judged.verdict);
     value
+}
+
+fn lacking(judged: &Judged, in_part: bool) -> Value {
+    let one = |lacking: &Lacking| {
+        let missing: Vec<&str> = lacking.missing.iter().map(|need| need.about()).collect();
+        json!({"invariant": lacking.invariant.name, "missing": missing})
+    };
+    judged.lacking.iter().filter(|lacking| lacking.in_part == in_part).map(one).collect()
 }
 
 fn anomaly(anomaly: &Anomaly) -> Value {

@@ -2,8 +2,8 @@
 
 use clap::{Args, Command, CommandFactory, FromArgMatches};
 use eosim::args::{
-    BenchArgs, Cli, CompletionsArgs, ConformArgs, DefectsArgs, DotArgs, ListArgs, ReplayArgs,
-    RunArgs, ShowArgs, SweepArgs, VerifyArgs,
+    BenchArgs, CheckArgs, Cli, CompletionsArgs, ConformArgs, DefectsArgs, DotArgs, ListArgs,
+    ReplayArgs, RunArgs, SchemaArgs, ShowArgs, SweepArgs, VerifyArgs,
 };
 use expect_test::{Expect, expect};
 
@@ -18,10 +18,12 @@ fn verbs() -> Vec<Command> {
         verb::<ReplayArgs>("replay"),
         verb::<VerifyArgs>("verify"),
         verb::<ShowArgs>("show"),
+        verb::<CheckArgs>("check"),
         verb::<ListArgs>("list"),
         verb::<ConformArgs>("conform"),
         verb::<DefectsArgs>("defects"),
         verb::<DotArgs>("dot"),
+        verb::<SchemaArgs>("schema"),
         verb::<CompletionsArgs>("completions"),
         verb::<BenchArgs>("bench"),
     ]

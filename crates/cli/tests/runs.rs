@@ -41,7 +41,7 @@ fn a_failure_ends_with_a_command_that_replays_it() {
     for (name, begins) in [
         ("choices.json", "{\"format\":1"),
         ("transcript.txt", "# step"),
-        ("history.jsonl", "{\"actors\""),
+        ("history.jsonl", "{\"format\":1"),
         ("dump.txt", "CoordinatorId"),
         ("verdict.json", "{\n"),
         ("plan.json", "{\n"),

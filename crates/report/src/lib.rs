@@ -3,6 +3,7 @@
 //! Everything here is a pure function from data to text; nothing depends on the wall clock.
 #![forbid(unsafe_code)]
 
+pub mod check;
 pub mod describe;
 pub mod dot;
 pub mod dump_log;
@@ -14,6 +15,7 @@ pub mod transactions;
 pub mod transcript;
 pub mod verdict;
 
+pub use check::{HistoryName, check};
 pub use describe::{describe, describe_observed};
 pub use summary::{FaultCount, ScenarioSummary, SweepSummary};
 pub use transcript::{Line, transcript};

@@ -1,4 +1,4 @@
-//! Verbs that look: `show`, `list`, `dot`.
+//! Verbs that look: `show`, `check`, `list`, `dot`.
 
 use std::path::PathBuf;
 
@@ -50,6 +50,8 @@ pub enum ShowForm {
     TxnLog,
     /// As `kafka-transactions.sh` prints transactions and producers.
     Transactions,
+    /// As `eosim check` reads it.
+    History,
 }
 
 /// A command of `kafka-transactions.sh`.
@@ -64,6 +66,32 @@ pub enum TransactionsForm {
     DescribeProducers,
     /// Open transactions that no coordinator knows of.
     FindHanging,
+}
+
+/// The checker alone.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim check history.jsonl
+  eosim check sim-runs/latest/history.jsonl --format json
+
+A history is one JSON value a line: first who and what is in it, then what clients did and
+learned, in order, and what brokers held. The smallest that breaks a promise:
+
+  {\"format\":1,\"topics\":[{\"name\":\"orders\",\"partitions\":1}],\"clients\":[\"writer\",\"reader\"]}
+  {\"at_ms\":1,\"event\":\"send_called\",\"client\":\"writer\",\"partition\":\"orders-0\",\"value\":\"a\"}
+  {\"at_ms\":2,\"event\":\"polled\",\"client\":\"reader\",\"partition\":\"orders-0\",
+   \"isolation_level\":\"read_committed\",\"records\":[{\"offset\":0,\"value\":\"b\"}]}
+
+(each on one line). crates/runner/HISTORY.md describes every line; eosim schema history prints
+their JSON Schemas. Invariants for which a history lacks something are named.
+
+Exit codes: 0 sound, 10 safety violation, 11 something is stuck, 12 nothing can be said,
+2 no history.")]
+pub struct CheckArgs {
+    /// A history: lines of JSON
+    #[arg(value_name = "HISTORY.jsonl")]
+    pub history: PathBuf,
 }
 
 /// What there is.

@@ -1,9 +1,9 @@
-//! Verbs that judge the testbed itself: `conform`, `defects`, `bench`; and `completions`.
+//! Verbs that judge the testbed itself: `conform`, `defects`, `bench`; `schema` and `completions`.
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use eosim_types::version::KafkaVersion;
 
 /// The model against answers recorded from real Kafka.
@@ -26,6 +26,25 @@ fn kafka_version() -> impl TypedValueParser<Value = KafkaVersion> {
     let names = KafkaVersion::ALL.iter().map(|version| version.name());
     let parser = PossibleValuesParser::new(names);
     parser.map(|name| KafkaVersion::from_name(&name).expect("one of the possible values"))
+}
+
+/// The schema of a file that users write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "Examples:\n  eosim schema\n  eosim schema history")]
+pub struct SchemaArgs {
+    /// Of what
+    #[arg(value_enum, default_value_t)]
+    pub kind: SchemaKind,
+}
+
+/// What users write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum SchemaKind {
+    /// Scenario files.
+    #[default]
+    Scenario,
+    /// The first line and every other line of histories.
+    History,
 }
 
 /// The historical bugs.

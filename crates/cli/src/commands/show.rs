@@ -26,6 +26,7 @@ pub(super) fn run(args: &ShowArgs, how: &OutputArgs) -> Result<ExitCode, Failure
         ShowForm::DumpLog => selected.dump_log(&observed),
         ShowForm::TxnLog => selected.transaction_log(&observed),
         ShowForm::Transactions => selected.transactions(&observed, args)?,
+        ShowForm::History => observed.history.to_jsonl(),
     };
     let text = match how.format {
         Format::Text => text,
