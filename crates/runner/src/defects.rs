@@ -15,26 +15,72 @@ use crate::sweep::{Failure, Progress, Sweep, SweepSummary};
 pub struct Caught {
     /// The defect.
     pub defect: Defect,
-    /// The invariant that caught it at random, or in an aimed scenario.
-    pub invariant: Option<&'static str>,
-    /// Seeds of the scenarios that are aimed at it until it was caught; `None` if it was not, or
-    /// there is no such scenario.
-    pub aimed_seeds: Option<u64>,
-    /// Seeds of the whole library until it was caught.
-    pub random_seeds: Option<u64>,
-    /// Where it was caught: scenario and seed.
-    pub example: Option<(String, u64)>,
-    /// Seeds before it in which only invariants broke that its entry does not name.
-    pub other_failures: u64,
+    /// In the scenarios that are aimed at it; `None` if it was not caught there, or there is none.
+    pub aimed: Option<Hit>,
+    /// In the scenarios whose faults strike by chance alone, once per start; `None` where it was not
+    /// caught within the budget.
+    pub random: Vec<Option<Hit>>,
+}
+
+/// An invariant that the defect's entry names has broken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hit {
+    /// Seeds until it did, over all scenarios in turn.
+    pub seeds: u64,
+    /// The invariant.
+    pub invariant: &'static str,
+    /// The scenario.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
 }
 
 impl Caught {
     /// Was it caught, by an invariant that its entry names?
     #[must_use]
-    pub const fn is_caught(&self) -> bool {
-        self.random_seeds.is_some()
+    pub fn is_caught(&self) -> bool {
+        self.example().is_some()
+    }
+
+    /// Where it was caught, rather than by chance where something is aimed at it.
+    #[must_use]
+    pub fn example(&self) -> Option<&Hit> {
+        self.aimed.as_ref().or_else(|| self.random.iter().flatten().next())
+    }
+
+    /// Seeds in the middle of the starts; `None` if half of them or more did not catch it.
+    #[must_use]
+    pub fn median(&self) -> Option<u64> {
+        let mut seeds = self.seeds();
+        seeds.sort_unstable();
+        seeds.get(seeds.len() / 2).copied().filter(|&seeds| seeds < u64::MAX)
+    }
+
+    /// Seeds of the worst start; `None` if that did not catch it.
+    #[must_use]
+    pub fn worst(&self) -> Option<u64> {
+        self.seeds().into_iter().max().filter(|&seeds| seeds < u64::MAX)
+    }
+
+    /// Seeds of each start, without end where it was not caught.
+    fn seeds(&self) -> Vec<u64> {
+        self.random.iter().map(|hit| hit.as_ref().map_or(u64::MAX, |hit| hit.seeds)).collect()
     }
 }
+
+/// How hard a defect is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// After so many seeds the search is given up.
+    pub seeds_max: u64,
+    /// How often it is looked for by chance, each time from other seeds on.
+    pub starts: u64,
+    /// Workers.
+    pub jobs: usize,
+}
+
+/// A start's first seed is so far from the one's before.
+const BETWEEN_STARTS: u64 = 1_000_000;
 
 /// Every defect that is to be caught: all but the upstream findings, and those of which the table in
 /// `DEFECTS.md` says why no invariant breaks.
@@ -45,36 +91,34 @@ pub fn measured() -> impl Iterator<Item = Defect> {
     Defect::ALL.iter().copied().filter(is_measured)
 }
 
-/// Switches `defect` on and counts the seeds, over all scenarios in turn, until it is caught.
+/// Switches `defect` on and counts the seeds until it is caught: in the scenarios of `library` that
+/// are aimed at it, and in those whose faults strike by chance alone.
 pub fn run(
     defect: Defect,
     library: &[ScenarioFile],
-    seeds_max: u64,
-    jobs: usize,
+    effort: Effort,
     stop: &AtomicBool,
     progress: &mut dyn Progress,
 ) -> Caught {
-    let named = |file: &&ScenarioFile| file.head().defects.iter().any(|d| d == defect.name());
-    let aimed: Vec<ScenarioFile> = library.iter().filter(named).cloned().collect();
-    let mut search = |scenarios: &[ScenarioFile]| {
-        if scenarios.is_empty() {
-            return None;
-        }
-        let summary = sweep(defect, scenarios, seeds_max, jobs, stop, progress);
-        let others = summary.failed - summary.counted;
-        summary.first_counted.map(|failure| (summary.seeds, failure, others))
+    let is_named = |file: &&ScenarioFile| file.head().defects.iter().any(|d| d == defect.name());
+    let is_random = |file: &&ScenarioFile| file.head().aimed.is_empty() && !file.is_fixed();
+    let aimed: Vec<ScenarioFile> = library.iter().filter(is_named).cloned().collect();
+    let random: Vec<ScenarioFile> = library.iter().filter(is_random).cloned().collect();
+    let mut search = |scenarios: &[ScenarioFile], first_seed| {
+        let sweep = sweep(defect, scenarios, effort, first_seed);
+        hit(defect, sweep?.run(stop, progress))
     };
-    let aimed_hit = search(&aimed);
-    let random_hit = search(library);
-    let hit = random_hit.as_ref().or(aimed_hit.as_ref());
-    Caught {
-        defect,
-        invariant: hit.and_then(|(_, failure, _)| invariant(defect, failure)),
-        aimed_seeds: aimed_hit.as_ref().map(|(seeds, ..)| *seeds),
-        random_seeds: random_hit.as_ref().map(|(seeds, ..)| *seeds),
-        example: hit.map(|(_, failure, _)| (failure.scenario_name.clone(), failure.seed)),
-        other_failures: hit.map_or(0, |(.., others)| *others),
-    }
+    let aimed = search(&aimed, 0);
+    let starts = (0..effort.starts).map(|start| start * BETWEEN_STARTS);
+    let random = starts.map(|first_seed| search(&random, first_seed)).collect();
+    Caught { defect, aimed, random }
+}
+
+fn hit(defect: Defect, summary: SweepSummary) -> Option<Hit> {
+    let failure = summary.first_counted?;
+    let invariant = invariant(defect, &failure)?;
+    let (scenario, seed) = (failure.scenario_name, failure.seed);
+    Some(Hit { seeds: summary.seeds, invariant, scenario, seed })
 }
 
 /// The first of the invariants that broke which the defect's entry names.
@@ -88,26 +132,24 @@ fn invariant(defect: Defect, failure: &Failure) -> Option<&'static str> {
     broken.into_iter().find(|name| defect.invariants().contains(name))
 }
 
+/// A sweep that ends with the first seed in which the defect is caught; `None` without scenarios.
 fn sweep(
     defect: Defect,
     scenarios: &[ScenarioFile],
-    seeds_max: u64,
-    jobs: usize,
-    stop: &AtomicBool,
-    progress: &mut dyn Progress,
-) -> SweepSummary {
-    let count = seeds_max.div_ceil(scenarios.len() as u64);
-    let sweep = Sweep {
+    effort: Effort,
+    first_seed: u64,
+) -> Option<Sweep<'_>> {
+    let count = effort.seeds_max.checked_div(scenarios.len() as u64)?.max(1);
+    Some(Sweep {
         scenarios,
-        first_seed: 0,
+        first_seed,
         count: Some(count),
         time: None,
-        jobs,
+        jobs: effort.jobs,
         partition: (0, 1),
         max_fail: Some(1),
         looks_for: defect.invariants(),
         defects: DefectSet::NONE.with(defect),
         verify_every: 0,
-    };
-    sweep.run(stop, progress)
+    })
 }

@@ -312,6 +312,7 @@ fn aimed_rules_that_make_sense() {
         ),
         (end_txn, r#"{"stop": {"who": "receiver", "until": {"sent": "WriteTxnMarkers"}}}"#),
         (r#""sent": "Fetch", "every": 3"#, r#""drop""#),
+        (r#""sent": "Fetch", "after": {"sent": "EndTxn", "after": {"at_ms": 9}}"#, r#""drop""#),
     ];
     for (when, action) in rules {
         assert_eq!(rule(when, action), "good\n", "{when} {action}");
@@ -343,6 +344,7 @@ fn aimed_rules_that_make_none() {
         (r#""sent": "EndTxn""#, r#"{"late_until": {"sent": "EndTxn", "sender": "nobody"}}"#),
         (r#""sent": "Metadata""#, r#"{"answer_with": "REQUEST_TIMED_OUT"}"#),
         (r#""sent": "EndTxn""#, r#"{"answer_with": "NONE"}"#),
+        (r#""sent": "EndTxn", "after": {}"#, r#""drop""#),
     ];
     let messages: String = rules.iter().map(|(when, action)| rule(when, action)).collect();
     expect![[r#"
@@ -365,5 +367,6 @@ fn aimed_rules_that_make_none() {
         good.json: aimed[0].do.late_until.sender: found "nobody", expected the name of an actor
         good.json: aimed[0].do.answer_with: found "Metadata", expected one of Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, DeleteRecords, FindCoordinator, InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, WriteTxnMarkers, TxnOffsetCommit, OffsetCommit, OffsetFetch, OffsetDelete, DeleteGroups, Heartbeat
         good.json: aimed[0].do.answer_with: found "NONE", expected an error
+        good.json: aimed[0].when.after: found 0 moments, expected one of "sent", "received", "answered", "answer_received" and "at_ms"
     "#]].assert_eq(&messages);
 }

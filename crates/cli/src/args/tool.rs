@@ -53,7 +53,7 @@ pub enum SchemaKind {
 Examples:
   eosim defects
   eosim defects --run
-  eosim defects --run leader.dedup.window_4 --seeds-max 100000")]
+  eosim defects --run leader.dedup.window_4 --seeds-max 100000 --starts 5")]
 pub struct DefectsArgs {
     /// Only these; all if none is given
     #[arg(value_name = "NAME")]
@@ -61,12 +61,17 @@ pub struct DefectsArgs {
     /// Lists them, which is what is done without --run too
     #[arg(long, conflicts_with = "run")]
     pub list: bool,
-    /// Switches each on and counts the seeds until it is caught
+    /// Switches each on and counts the seeds until it is caught: in the scenarios that are aimed at
+    /// it, and in those whose faults strike by chance alone
     #[arg(long)]
     pub run: bool,
-    /// A defect that is not caught within so many seeds has survived
+    /// A search is given up after so many seeds
     #[arg(long, value_name = "NUMBER", default_value_t = 10_000, env = "EOSIM_SEEDS_MAX")]
     pub seeds_max: u64,
+    /// Searches by chance so often, each time from other seeds on; the median and the worst count
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, env = "EOSIM_STARTS",
+          value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub starts: u64,
     /// Workers; as many as there are processors if not given
     #[arg(short, long, value_name = "NUMBER", env = "EOSIM_JOBS",
           value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use eosim_runner::defects::{Caught, measured, run as search};
+use eosim_runner::defects::{Caught, Effort, measured, run as search};
 use eosim_runner::exit::ExitCode;
 use eosim_runner::recording::{read, record, word};
 use eosim_runner::store::RunFolder;
@@ -27,7 +27,7 @@ struct Measured {
 }
 
 impl Measured {
-    const fn is_caught(&self) -> bool {
+    fn is_caught(&self) -> bool {
         self.caught.is_caught() && self.replays_from.is_some()
     }
 }
@@ -49,11 +49,13 @@ pub(super) fn run(args: &DefectsArgs, how: &OutputArgs) -> Result<ExitCode, Fail
     let folder = folder.map_err(|error| Failure::unwritable(&error))?;
     let all = if named.is_empty() { measured().collect() } else { named };
     let stop = interrupt::watch();
+    let (seeds_max, starts) = (args.seeds_max, args.starts);
+    let effort = Effort { seeds_max, starts, jobs: jobs(args.jobs) };
     let mut rows = Vec::new();
     for defect in all {
         let mode = if how.quiet { ProgressMode::None } else { how.progress };
         let mut bar = Bar(progress::Progress::new(mode, None));
-        let caught = search(defect, &library, args.seeds_max, jobs(args.jobs), stop, &mut bar);
+        let caught = search(defect, &library, effort, stop, &mut bar);
         bar.0.finish();
         if stop.load(Ordering::Relaxed) {
             return Ok(ExitCode::Interrupted);
@@ -82,11 +84,11 @@ fn replays(
     library: &[ScenarioFile],
     folder: &RunFolder,
 ) -> Result<Option<String>, Failure> {
-    let Some((name, seed)) = &caught.example else { return Ok(None) };
-    let scenario = library.iter().find(|file| file.head().name == *name);
+    let Some(hit) = caught.example() else { return Ok(None) };
+    let scenario = library.iter().find(|file| file.head().name == hit.scenario);
     let scenario = scenario.expect("a defect is caught in a scenario of the library");
     let defects = DefectSet::NONE.with(caught.defect);
-    let (recording, observed) = record(scenario, *seed, defects, DESCRIBE);
+    let (recording, observed) = record(scenario, hit.seed, defects, DESCRIBE);
     let place = format!("failures/{}", caught.defect.name());
     artefacts::keep(folder, &place, &recording, &observed)?;
     let place = folder.path().join(place);
@@ -96,8 +98,7 @@ fn replays(
         Verdict::Safety(anomalies) => anomalies.iter().map(|anomaly| anomaly.invariant).collect(),
         other => vec![word(other)],
     };
-    let is_same = differences(&kept, &replayed).is_empty()
-        && caught.invariant.is_some_and(|invariant| broken.contains(&invariant));
+    let is_same = differences(&kept, &replayed).is_empty() && broken.contains(&hit.invariant);
     Ok(is_same.then(|| place.display().to_string()))
 }
 
@@ -114,25 +115,27 @@ impl Progress for Bar {
     }
 }
 
-const COLUMNS: [&str; 5] = ["defect", "invariant", "aimed seeds", "random seeds", "example"];
+const COLUMNS: [&str; 6] = ["defect", "invariant", "aimed", "random", "worst", "example"];
 
 /// One defect as a line, below the names of the columns if it is the first.
 fn row_text(row: &Measured, is_first: bool) -> String {
     let head = if is_first { line(COLUMNS) } else { String::new() };
     let seeds = |seeds: Option<u64>| seeds.map_or_else(|| "-".to_string(), |n| n.to_string());
-    let Caught { defect, invariant, aimed_seeds, random_seeds, example, .. } = &row.caught;
-    let invariant = invariant.unwrap_or("SURVIVED");
-    let example = match (example, &row.replays_from) {
-        (Some((name, seed)), Some(_)) => format!("{name} seed {seed}, replays"),
-        (Some((name, seed)), None) => format!("{name} seed {seed}, DOES NOT REPLAY"),
-        (None, _) => "-".to_string(),
+    let caught = &row.caught;
+    let (invariant, example) = match (caught.example(), &row.replays_from) {
+        (Some(hit), replays) => {
+            let replays = if replays.is_some() { "replays" } else { "DOES NOT REPLAY" };
+            (hit.invariant, format!("{} seed {}, {replays}", hit.scenario, hit.seed))
+        }
+        (None, _) => ("SURVIVED", "-".to_string()),
     };
-    let (aimed, random) = (seeds(*aimed_seeds), seeds(*random_seeds));
-    head + &line([defect.name(), invariant, &aimed, &random, &example])
+    let aimed = seeds(caught.aimed.as_ref().map(|hit| hit.seeds));
+    let (median, worst) = (seeds(caught.median()), seeds(caught.worst()));
+    head + &line([caught.defect.name(), invariant, &aimed, &median, &worst, &example])
 }
 
-fn line([defect, invariant, aimed, random, example]: [&str; 5]) -> String {
-    format!("{defect:<34} {invariant:<24} {aimed:>11} {random:>12}  {example}\n")
+fn line([defect, invariant, aimed, random, worst, example]: [&str; 6]) -> String {
+    format!("{defect:<42} {invariant:<24} {aimed:>6} {random:>7} {worst:>7}  {example}\n")
 }
 
 /// What is printed when all are done.
@@ -155,15 +158,17 @@ fn print_all(rows: &[Measured], how: &OutputArgs) -> Result<(), Failure> {
 }
 
 fn json(row: &Measured) -> Value {
-    let Caught { defect, invariant, aimed_seeds, random_seeds, example, .. } = &row.caught;
+    let caught = &row.caught;
+    let example = caught.example();
     json!({
-        "name": defect.name(),
+        "name": caught.defect.name(),
         "caught": row.is_caught(),
-        "invariant": invariant,
-        "aimed_seeds": aimed_seeds,
-        "random_seeds": random_seeds,
-        "scenario": example.as_ref().map(|(scenario, _)| scenario),
-        "seed": example.as_ref().map(|(_, seed)| seed),
+        "invariant": example.map(|hit| hit.invariant),
+        "aimed_seeds": caught.aimed.as_ref().map(|hit| hit.seeds),
+        "random_seeds": caught.median(),
+        "random_seeds_worst": caught.worst(),
+        "scenario": example.map(|hit| &hit.scenario),
+        "seed": example.map(|hit| hit.seed),
         "replays": row.replays_from.is_some(),
     })
 }

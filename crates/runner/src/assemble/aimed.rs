@@ -37,7 +37,11 @@ impl<'a> Assembly<'a> {
     fn trigger(&mut self, when: &When, unsaid: Which) -> Trigger {
         let Some((moment, api)) = when.moment() else {
             let at = Duration::from_millis(when.at_ms.expect("a checked rule names a moment"));
-            return Trigger { cue: Cue::At(Instant::START + at), which: Which::Nth(1) };
+            return Trigger {
+                cue: Cue::At(Instant::START + at),
+                which: Which::Nth(1),
+                after: None,
+            };
         };
         let actor = |name: &Option<String>| name.as_ref().map(|name| self.actors.named(name));
         let (from, to) = (actor(&when.sender), actor(&when.receiver));
@@ -54,7 +58,8 @@ impl<'a> Assembly<'a> {
             (None, Some(every)) => Which::Every(every),
             (None, None) => unsaid,
         };
-        Trigger { cue: Cue::Message(cue), which }
+        let after = when.after.as_deref().map(|after| self.trigger(after, Which::Nth(1)));
+        Trigger { cue: Cue::Message(cue), which, after: after.map(Box::new) }
     }
 
     fn facts(&mut self, when: &When) -> Facts {

@@ -2,9 +2,10 @@
 
 use eosim_checker::{CheckerSetup, GroupReader, Transform};
 use eosim_scenario::Plan;
-use eosim_scenario::plan::Expectation;
+use eosim_scenario::plan::{Action, Aimed, Expectation, Moment};
 use eosim_sim::cluster::{AdminStep, ClientSpec, ClusterPlan, TopicSpec};
 use eosim_types::config::{ProducerConfig, TopicConfig};
+use eosim_types::message::ApiKey;
 use eosim_types::{ActorId, Capability, Defect, Duration, Topic, TransactionalId};
 
 /// Markers of an aborted transaction are written within this time in a healed cluster.
@@ -38,7 +39,7 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan, called: Vec<String>) -> Che
         shared_transactional_ids: shared_ids(&producers),
         transforms: transforms(cluster),
         group_readers: group_readers(cluster),
-        late_requests: plan.faults.late_request.is_some() || !plan.aimed.is_empty(),
+        late_requests: plan.faults.late_request.is_some() || plan.aimed.iter().any(makes_late),
         shortest_transaction_timeout: millis(timeouts().min()),
         longest_transaction_timeout: millis(timeouts().max()),
         abort_grace: broker.abort_timed_out_transactions_interval + MARKER_TIME,
@@ -48,6 +49,21 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan, called: Vec<String>) -> Che
         last_epoch_is_persisted: last_epoch_is_persisted(plan, cluster),
         ..CheckerSetup::default()
     }
+}
+
+/// May a request that can fence a producer be handled long after its sender gave it up?
+fn makes_late(rule: &Aimed) -> bool {
+    let fences = |api| matches!(api, ApiKey::InitProducerId | ApiKey::EndTxn);
+    let is_sent = matches!(rule.when.moment(), Some((Moment::Sent, api)) if fences(api));
+    let waits = matches!(
+        rule.r#do,
+        Action::DelayMs(_)
+            | Action::LateMs(_)
+            | Action::LateUntil(_)
+            | Action::Hold(_)
+            | Action::HoldUntil(_)
+    );
+    is_sent && waits
 }
 
 /// Every broker writes the last producer epoch into its log, and reads it (C-INIT-21).

@@ -60,7 +60,7 @@ impl Cross<'_> {
             let expected = "\"answered\" or \"answer_received\": an error stands in an answer";
             return self.refuse(format!("{path}.error"), moment_key(when.moment()), expected);
         }
-        Ok(())
+        when.after.as_ref().map_or(Ok(()), |after| self.when(&format!("{path}.after"), after))
     }
 
     /// Everything that is named exists.

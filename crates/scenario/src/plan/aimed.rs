@@ -85,7 +85,7 @@ pub struct When {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ErrorName")]
     pub error: Option<ErrorCode>,
-    /// Which of the messages that fit, counted over the whole run from 1. If nothing is said, the
+    /// Which of the messages that fit, counted over the whole run, or from `after` on, from 1. If nothing is said, the
     /// first; of what ends something, the first from then on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Ranged<1, 1_000_000>")]
@@ -94,6 +94,10 @@ pub struct When {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Ranged<1, 1_000_000>")]
     pub every: Option<u32>,
+    /// Only what comes after this moment counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "When")]
+    pub after: Option<Box<When>>,
 }
 
 /// The point in a message's life that a rule names.
@@ -163,6 +167,7 @@ impl When {
             ("error", self.error.is_some()),
             ("nth", self.nth.is_some()),
             ("every", self.every.is_some()),
+            ("after", self.after.is_some()),
         ];
         said.into_iter().find_map(|(key, said)| said.then_some(key))
     }

@@ -97,10 +97,10 @@ impl Aimed {
         let mut fate = Fate::Deliver;
         for (rule, cause) in self.rules.iter_mut().zip(FIRST_CAUSE..) {
             cx.cause = Cause(cause);
-            if rule.until.as_mut().is_some_and(|until| until.sees(moment, envelope)) {
+            if rule.until.as_mut().is_some_and(|until| until.sees(cx.now, moment, envelope)) {
                 rule.end(cx);
             }
-            if rule.when.sees(moment, envelope) && fate == Fate::Deliver {
+            if rule.when.sees(cx.now, moment, envelope) && fate == Fate::Deliver {
                 fate = rule.act(cx, HoldKey(cause), envelope);
             }
         }

@@ -112,7 +112,7 @@ fn on(moment: Moment, api: Option<&str>, which: Which) -> Trigger {
     let api = api.map(String::from);
     let facts = Facts::default();
     let cue = MessageCue { moment, api, from: None, to: None, facts, error: None };
-    Trigger { cue: Cue::Message(cue), which }
+    Trigger { cue: Cue::Message(cue), which, after: None }
 }
 
 fn aimed(moment: Moment, api: Option<&str>, nth: u32, then: Action) -> AimedFault {

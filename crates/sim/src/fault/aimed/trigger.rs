@@ -104,12 +104,17 @@ pub struct Trigger {
     pub cue: Cue,
     /// Which of those.
     pub which: Which,
+    /// Only what comes after this counts.
+    pub after: Option<Box<Trigger>>,
 }
 
 /// A trigger at work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Watch {
     trigger: Trigger,
+    after: Option<Box<Watch>>,
+    /// What has to come before has come.
+    open: bool,
     /// How many have fitted so far.
     seen: u32,
     /// Requests that say what was asked for and whose answer is waited for.
@@ -130,13 +135,15 @@ impl Watch {
     /// Waits for `trigger`.
     #[must_use]
     pub fn new(trigger: Trigger) -> Self {
-        Self { trigger, seen: 0, asked: Vec::new() }
+        let after = trigger.after.as_deref().cloned().map(|after| Box::new(Self::new(after)));
+        Self { trigger, after, open: false, seen: 0, asked: Vec::new() }
     }
 
     /// Forgets what was seen.
     pub(super) fn reset(&mut self) {
-        self.seen = 0;
+        (self.seen, self.open) = (0, false);
         self.asked.clear();
+        self.after.iter_mut().for_each(|after| after.reset());
     }
 
     /// The time that is waited for.
@@ -148,8 +155,16 @@ impl Watch {
     }
 
     /// A message is at `moment`: is it what is waited for?
-    pub(super) fn sees<M: Described>(&mut self, moment: Moment, envelope: Envelope<'_, M>) -> bool {
+    pub(super) fn sees<M: Described>(
+        &mut self,
+        now: Instant,
+        moment: Moment,
+        envelope: Envelope<'_, M>,
+    ) -> bool {
         let fits = self.fits(moment, envelope);
+        if !self.is_open(now, moment, envelope) {
+            return false;
+        }
         self.seen += u32::from(fits);
         fits && match self.trigger.which {
             Which::Nth(nth) => self.seen == nth,
@@ -161,6 +176,19 @@ impl Watch {
     /// The n-th, if that was waited for, has been seen already.
     pub(super) fn is_past(&self) -> bool {
         matches!(self.trigger.which, Which::Nth(nth) if self.seen >= nth)
+    }
+
+    /// Has what has to come before come already? The message itself may be it.
+    fn is_open<M: Described>(
+        &mut self,
+        now: Instant,
+        moment: Moment,
+        envelope: Envelope<'_, M>,
+    ) -> bool {
+        let Some(after) = &mut self.after else { return true };
+        let open = self.open || after.time().is_some_and(|time| time <= now);
+        self.open = open || after.sees(now, moment, envelope);
+        open
     }
 
     fn fits<M: Described>(&mut self, moment: Moment, envelope: Envelope<'_, M>) -> bool {

@@ -79,7 +79,10 @@ fn a_stall_lasts_until_its_end_and_every_second_message_begins_one() {
 
 #[test]
 fn a_time_sets_a_rule_off_and_another_ends_it() {
-    let at = |millis: u64| Trigger { cue: Cue::At(Instant(millis * 1_000)), which: Which::Nth(1) };
+    let at = |millis: u64| {
+        let cue = Cue::At(Instant(millis * 1_000));
+        Trigger { cue, which: Which::Nth(1), after: None }
+    };
     let then = Action::Pause { who: Whom::Actor(SERVER), lasts: None };
     let mut kit = played(AimedFault::new(at(10), then).until(at(30)));
     kit.advance(Duration(20_000));
@@ -90,11 +93,26 @@ fn a_time_sets_a_rule_off_and_another_ends_it() {
 }
 
 #[test]
+fn only_what_comes_after_something_counts() {
+    let after = Some(Box::new(on(Moment::Sent, Some("Large"), Which::Nth(1))));
+    let when = Trigger { after, ..on(Moment::Answered, None, Which::Nth(1)) };
+    let mut kit = played(AimedFault::new(when, Action::Drop));
+    for (lane, id) in [(LANE, 1), (Lane(1), 100), (Lane(2), 2)] {
+        kit.ask(ALICE, lane, id);
+        kit.settle_all();
+    }
+    assert_eq!(kit.seen(), [1, 100, 2]);
+    let heard: Vec<_> = kit.heard().into_iter().map(|(_, what)| what).collect();
+    assert_eq!(heard, ["+1", "!100", "+2"]);
+}
+
+#[test]
 fn an_answer_is_known_by_what_its_request_said() {
     let facts = Facts { base_sequence: Some(Sequence(2)), ..Facts::default() };
     let cue = |moment| MessageCue { moment, api: None, from: None, to: None, facts, error: None };
     let lost = |moment| {
-        let when = Trigger { cue: Cue::Message(cue(moment)), which: Which::Nth(1) };
+        let cue = Cue::Message(cue(moment));
+        let when = Trigger { cue, which: Which::Nth(1), after: None };
         let mut kit = played(AimedFault::new(when, Action::Drop));
         (1..=3).for_each(|id| kit.ask(ALICE, Lane(id), u32::from(id)));
         kit.settle_all();
