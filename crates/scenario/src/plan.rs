@@ -33,7 +33,7 @@ pub use fault::{
 pub use group_consumer::{CommitMode, GroupConsumer, GroupConsumerInstance};
 pub use names::{
     ActorName, ApiName, BooleanDrawn, DefectName, ErrorName, GroupName, PartitionDrawn,
-    PartitionName, RequiredName, RuleId, split_partition,
+    PartitionName, RequiredName, RuleId, StateLabel, split_partition,
 };
 pub(crate) use names::{is_name, is_topic};
 pub use operator::{

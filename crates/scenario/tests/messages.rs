@@ -178,7 +178,7 @@ fn unknown_names() {
             good.json: aimed[0].when.sent: found "EndTx", expected the name of a known API; did you mean "EndTxn"?
             good.json: aimed[0].when.sender: found "writr", expected the name of an actor; did you mean "writer"?
             good.json: aimed[0].do.release: found "late", expected the name of a "hold"
-            good.json: aimed[0].when: found 0 moments, expected one of "sent", "received", "answered", "answer_received" and "at_ms"
+            good.json: aimed[0].when: found 0 moments, expected one of "sent", "received", "answered", "answer_received", "at_ms" and "reached"
             good.json: producers[0].workload.random.partitions[0]: found the unknown topic "order", expected a topic of "cluster.topics"; did you mean "orders"?
             good.json: consumers[0].partitions[0]: found "orders-2", expected a partition of orders from 0 to 1
             good.json: cluster.place: found "v", expected a transactional id of the scenario; did you mean "w"?
@@ -312,6 +312,10 @@ fn aimed_rules_that_make_sense() {
         ),
         (end_txn, r#"{"stop": {"who": "receiver", "until": {"sent": "WriteTxnMarkers"}}}"#),
         (r#""sent": "Fetch", "every": 3"#, r#""drop""#),
+        (
+            r#""reached": "coordinator/PrepareCommit", "nth": 2"#,
+            r#"{"crash": {"who": "it", "down_ms": 5}}"#,
+        ),
         (r#""sent": "Fetch", "after": {"sent": "EndTxn", "after": {"at_ms": 9}}"#, r#""drop""#),
     ];
     for (when, action) in rules {
@@ -345,10 +349,17 @@ fn aimed_rules_that_make_none() {
         (r#""sent": "Metadata""#, r#"{"answer_with": "REQUEST_TIMED_OUT"}"#),
         (r#""sent": "EndTxn""#, r#"{"answer_with": "NONE"}"#),
         (r#""sent": "EndTxn", "after": {}"#, r#""drop""#),
+        (r#""reached": "coordinator/PrepareComit""#, r#"{"crash": {"who": "it", "down_ms": 5}}"#),
+        (r#""reached": "coordinator/Empty""#, r#"{"crash": {"who": "sender", "down_ms": 5}}"#),
+        (r#""sent": "EndTxn", "by": "broker-1""#, r#""drop""#),
+        (
+            r#""reached": "coordinator/Empty", "commit": true"#,
+            r#"{"pause": {"who": "it", "for_ms": 5}}"#,
+        ),
     ];
     let messages: String = rules.iter().map(|(when, action)| rule(when, action)).collect();
     expect![[r#"
-        good.json: aimed[0].when: found 2 moments, expected one of "sent", "received", "answered", "answer_received" and "at_ms"
+        good.json: aimed[0].when: found 2 moments, expected one of "sent", "received", "answered", "answer_received", "at_ms" and "reached"
         good.json: aimed[0].when.transactional_id: found "x", expected a transactional id of the scenario; did you mean "w"?
         good.json: aimed[0].when.group: found "g", expected a group of the scenario
         good.json: aimed[0].when.partition: found "orders-7", expected a partition of orders from 0 to 1
@@ -357,8 +368,8 @@ fn aimed_rules_that_make_none() {
         good.json: aimed[0].when: found both, expected at most one of "nth" and "every"
         good.json: aimed[0].when: found "received", expected "sent" or "answered", so that "hold_until" befalls a message
         good.json: aimed[0].when: found "at_ms", expected "sent" or "answered", so that "delay_ms" befalls a message
-        good.json: aimed[0].when.nth: found "at_ms", expected a message, if this is said
-        good.json: aimed[0].do.crash.who: found "receiver", expected an actor's name: there is no message
+        good.json: aimed[0].when.nth: found "at_ms", expected a message or a state, if this is said
+        good.json: aimed[0].do.crash.who: found "at_ms", expected an actor's name: nobody is "receiver" here
         good.json: aimed[0].when: found "at_ms", expected a message, whose connection is reset
         good.json: aimed[0].do.crash.who: found "brokr-1", expected the name of an actor; did you mean "broker-1"?
         good.json: aimed[0].do.pause: found neither, expected exactly one of "for_ms" and "until"
@@ -367,6 +378,10 @@ fn aimed_rules_that_make_none() {
         good.json: aimed[0].do.late_until.sender: found "nobody", expected the name of an actor
         good.json: aimed[0].do.answer_with: found "Metadata", expected one of Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, DeleteRecords, FindCoordinator, InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, WriteTxnMarkers, TxnOffsetCommit, OffsetCommit, OffsetFetch, OffsetDelete, DeleteGroups, Heartbeat
         good.json: aimed[0].do.answer_with: found "NONE", expected an error
-        good.json: aimed[0].when.after: found 0 moments, expected one of "sent", "received", "answered", "answer_received" and "at_ms"
+        good.json: aimed[0].when.after: found 0 moments, expected one of "sent", "received", "answered", "answer_received", "at_ms" and "reached"
+        good.json: aimed[0].when.reached: found "coordinator/PrepareComit", expected the name of a known state or an object with "one_of"; did you mean "coordinator/PrepareCommit"?
+        good.json: aimed[0].do.crash.who: found "reached", expected an actor's name: nobody is "sender" here
+        good.json: aimed[0].when.by: found "sent", expected "reached"
+        good.json: aimed[0].when.commit: found "reached", expected a message, if this is said
     "#]].assert_eq(&messages);
 }

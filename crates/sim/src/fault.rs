@@ -34,7 +34,7 @@ pub use rate::{Count, Range, Rate};
 pub use zombie::{Stall, Zombie};
 
 use eosim_actor::{Choices, CrashKind, Lane, Site};
-use eosim_types::{ActorId, Duration, ErrorCode, Instant};
+use eosim_types::{ActorId, Duration, ErrorCode, Instant, Marks};
 
 /// Which way a message travels on its connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -219,6 +219,14 @@ pub trait FaultHook<M> {
     /// into one; `None` if there is none.
     fn refusal(&self, message: &M, error: ErrorCode) -> Option<M>;
 
+    /// Does it want to hear of every step of an actor? Asked when a run begins.
+    fn looks_at_states(&self) -> bool {
+        false
+    }
+
+    /// `actor` has taken a step, and `marks` say what was reached until now.
+    fn stepped(&mut self, _: &mut FaultCx<'_>, _actor: ActorId, _marks: &Marks) {}
+
     /// A [`Command::Wake`] of `cx.cause` is due.
     fn woken(&mut self, cx: &mut FaultCx<'_>);
 
@@ -278,6 +286,14 @@ impl<M: Described> FaultHook<M> for Faults {
 
     fn refusal(&self, message: &M, error: ErrorCode) -> Option<M> {
         self.aimed.refusal(message, error)
+    }
+
+    fn looks_at_states(&self) -> bool {
+        FaultHook::<M>::looks_at_states(&self.aimed)
+    }
+
+    fn stepped(&mut self, cx: &mut FaultCx<'_>, actor: ActorId, marks: &Marks) {
+        FaultHook::<M>::stepped(&mut self.aimed, cx, actor, marks);
     }
 
     fn woken(&mut self, cx: &mut FaultCx<'_>) {

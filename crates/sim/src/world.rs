@@ -99,6 +99,8 @@ pub struct World<A: Actor, C, F, L> {
     queue: Queue,
     /// How many latencies there are to choose from.
     latencies: u32,
+    /// The fault hook wants to hear of every step.
+    looks_at_states: bool,
     /// Queued events that are timers' or orders': nothing that is under way.
     background: usize,
     request_count: u32,
@@ -135,6 +137,7 @@ where
             processes: Vec::new(),
             queue: Queue::default(),
             latencies: 1,
+            looks_at_states: false,
             background: 0,
             request_count: 0,
             requests: Slab::default(),
@@ -174,6 +177,7 @@ where
         for actor in 0..u32::try_from(self.actors.len()).expect("just checked") {
             self.queue.push(Instant::START, Body::Started(actor));
         }
+        self.looks_at_states = self.faults.looks_at_states();
         self.faults.start(&mut fault_cx!(self));
         self.obey_orders();
     }
@@ -284,6 +288,9 @@ where
             marks: &mut self.marks,
         };
         state.step(&mut Cx { id: actor, env, choices: &mut self.choices }, event, &mut self.out);
+        if self.looks_at_states {
+            self.faults.stepped(&mut fault_cx!(self), actor, &self.marks);
+        }
         self.carry_out(stamp);
     }
 

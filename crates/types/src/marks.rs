@@ -10,7 +10,7 @@ use crate::machine::{
 use crate::rules::RULES;
 
 /// Something that is counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Mark {
     /// A rule, by its place in [`RULES`].
     Rule(usize),

@@ -5,6 +5,7 @@ use eosim_scenario::plan::{self, Plan, When};
 use eosim_sim::fault::{
     Action, Aimed, AimedFault, Cue, HoldKey, MessageCue, Moment, Trigger, Which, Whom,
 };
+use eosim_types::marks::Mark;
 use eosim_types::message::Facts;
 use eosim_types::{Duration, Instant, Names, ProducerEpoch, Sequence, TopicPartition};
 
@@ -35,31 +36,35 @@ struct Assembly<'a> {
 impl<'a> Assembly<'a> {
     /// `unsaid`: which of the messages that fit, if nothing is said.
     fn trigger(&mut self, when: &When, unsaid: Which) -> Trigger {
-        let Some((moment, api)) = when.moment() else {
-            let at = Duration::from_millis(when.at_ms.expect("a checked rule names a moment"));
-            return Trigger {
-                cue: Cue::At(Instant::START + at),
-                which: Which::Nth(1),
-                after: None,
-            };
-        };
-        let actor = |name: &Option<String>| name.as_ref().map(|name| self.actors.named(name));
-        let (from, to) = (actor(&when.sender), actor(&when.receiver));
-        let cue = MessageCue {
-            moment: self::moment(moment),
-            api: Some(api.name().to_string()),
-            from,
-            to,
-            facts: self.facts(when),
-            error: when.error,
-        };
+        if let Some(at_ms) = when.at_ms {
+            let cue = Cue::At(Instant::START + Duration::from_millis(at_ms));
+            return Trigger { cue, which: Which::Nth(1), after: None };
+        }
         let which = match (when.nth, when.every) {
             (Some(nth), _) => Which::Nth(nth),
             (None, Some(every)) => Which::Every(every),
             (None, None) => unsaid,
         };
         let after = when.after.as_deref().map(|after| self.trigger(after, Which::Nth(1)));
-        Trigger { cue: Cue::Message(cue), which, after: after.map(Box::new) }
+        Trigger { cue: self.cue(when), which, after: after.map(Box::new) }
+    }
+
+    fn cue(&mut self, when: &When) -> Cue {
+        let actor = |name: &Option<String>| name.as_ref().map(|name| self.actors.named(name));
+        let (from, to) = (actor(&when.sender), actor(&when.receiver));
+        if let Some(name) = &when.reached {
+            let state = Mark::state(name).expect("a checked rule names a known state");
+            return Cue::Reached(state, actor(&when.by));
+        }
+        let (moment, api) = when.moment().expect("a checked rule names a moment");
+        Cue::Message(MessageCue {
+            moment: self::moment(moment),
+            api: Some(api.name().to_string()),
+            from,
+            to,
+            facts: self.facts(when),
+            error: when.error,
+        })
     }
 
     fn facts(&mut self, when: &When) -> Facts {
@@ -118,6 +123,7 @@ impl<'a> Assembly<'a> {
         match who {
             "sender" => Whom::Sender,
             "receiver" => Whom::Receiver,
+            "it" => Whom::It,
             name => Whom::Actor(self.actors.named(name)),
         }
     }

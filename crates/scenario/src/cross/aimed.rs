@@ -4,10 +4,12 @@ use eosim_types::message::ApiKey;
 
 use super::{Checked, Cross, quoted};
 use crate::error::InputError;
-use crate::plan::{self, Action, Aimed, Moment, When};
+use crate::plan::{Action, Aimed, Moment, When};
 
 /// Who a message gives the names to.
 const ENDS: [&str; 2] = ["sender", "receiver"];
+/// Who a state gives the name to.
+const IT: &str = "it";
 
 impl Cross<'_> {
     pub(super) fn aimed(&self, path: &str, aimed: &Aimed) -> Checked {
@@ -19,10 +21,11 @@ impl Cross<'_> {
         let departs = moment.is_some_and(|(moment, _)| moment.is_departure());
         if aimed.r#do.befalls_message() && !departs {
             let expected = format!("\"sent\" or \"answered\", so that \"{key}\" befalls a message");
-            return self.refuse(when, moment_key(moment), expected);
+            return self.refuse(when, moment_key(&aimed.when), expected);
         }
         if matches!(aimed.r#do, Action::Reset) && moment.is_none() {
-            return self.refuse(when, moment_key(moment), "a message, whose connection is reset");
+            let found = moment_key(&aimed.when);
+            return self.refuse(when, found, "a message, whose connection is reset");
         }
         if let Action::AnswerWith(error) = aimed.r#do {
             if error.is_none() {
@@ -30,7 +33,7 @@ impl Cross<'_> {
             }
             self.can_be_refused(&act, moment)?;
         }
-        self.struck(&act, &aimed.r#do, moment.is_some())?;
+        self.struck(&act, &aimed.r#do, &aimed.when)?;
         if let Some(until) = aimed.r#do.until() {
             let inner = if aimed.r#do.struck().is_some() { ".until" } else { "" };
             self.until(&format!("{act}{inner}"), until)?;
@@ -40,14 +43,23 @@ impl Cross<'_> {
 
     /// A moment: one, with what can be said of it.
     fn when(&self, path: &str, when: &When) -> Checked {
-        let named = when.moments().count() + usize::from(when.at_ms.is_some());
+        let others = [when.at_ms.is_some(), when.reached.is_some()];
+        let named = when.moments().count() + others.iter().filter(|named| **named).count();
         if named != 1 {
-            let expected =
-                "one of \"sent\", \"received\", \"answered\", \"answer_received\" and \"at_ms\"";
+            let expected = "one of \"sent\", \"received\", \"answered\", \"answer_received\", \
+                            \"at_ms\" and \"reached\"";
             return self.refuse(path, format!("{named} moments"), expected);
         }
-        if let (Some(_), Some(key)) = (when.at_ms, when.said_of_message()) {
-            return self.refuse(format!("{path}.{key}"), "\"at_ms\"", "a message, if this is said");
+        if let Some(key) = when.said_of_message().filter(|_| when.moment().is_none()) {
+            let expected = "a message, if this is said";
+            return self.refuse(format!("{path}.{key}"), moment_key(when), expected);
+        }
+        if let Some(key) = when.said_of_order().filter(|_| when.at_ms.is_some()) {
+            let expected = "a message or a state, if this is said";
+            return self.refuse(format!("{path}.{key}"), moment_key(when), expected);
+        }
+        if when.by.is_some() && when.reached.is_none() {
+            return self.refuse(format!("{path}.by"), moment_key(when), "\"reached\"");
         }
         if when.nth.is_some() && when.every.is_some() {
             return self.refuse(path, "both", "at most one of \"nth\" and \"every\"");
@@ -58,14 +70,15 @@ impl Cross<'_> {
             .any(|(moment, _)| matches!(moment, Moment::Answered | Moment::AnswerReceived));
         if when.error.is_some() && !answers {
             let expected = "\"answered\" or \"answer_received\": an error stands in an answer";
-            return self.refuse(format!("{path}.error"), moment_key(when.moment()), expected);
+            return self.refuse(format!("{path}.error"), moment_key(when), expected);
         }
         when.after.as_ref().map_or(Ok(()), |after| self.when(&format!("{path}.after"), after))
     }
 
     /// Everything that is named exists.
     fn names(&self, path: &str, when: &When) -> Checked {
-        for (key, actor) in [("sender", &when.sender), ("receiver", &when.receiver)] {
+        let actors = [("sender", &when.sender), ("receiver", &when.receiver), ("by", &when.by)];
+        for (key, actor) in actors {
             if let Some(actor) = actor {
                 self.known_actor(&format!("{path}.{key}"), actor)?;
             }
@@ -113,12 +126,15 @@ impl Cross<'_> {
     }
 
     /// Who is struck exists, for a length or until a moment.
-    fn struck(&self, path: &str, action: &Action, by_message: bool) -> Checked {
+    fn struck(&self, path: &str, action: &Action, when: &When) -> Checked {
         let Some((who, key, length)) = action.struck() else { return Ok(()) };
-        if !(by_message && ENDS.contains(&who)) {
+        let is_end = ENDS.contains(&who);
+        let is_given = if is_end { when.moment().is_some() } else { when.reached.is_some() };
+        if !is_given || !(is_end || who == IT) {
             let path = format!("{path}.who");
-            if ENDS.contains(&who) {
-                return self.refuse(path, quoted(who), "an actor's name: there is no message");
+            if is_end || who == IT {
+                let expected = format!("an actor's name: nobody is \"{who}\" here");
+                return self.refuse(path, moment_key(when), expected);
             }
             self.known_actor(&path, who)?;
         }
@@ -146,6 +162,8 @@ impl Cross<'_> {
     }
 }
 
-fn moment_key(moment: Option<(Moment, ApiKey)>) -> String {
-    quoted(moment.map_or("at_ms", |(moment, _)| plan::Moment::key(moment)))
+/// The key of what is waited for.
+fn moment_key(when: &When) -> String {
+    let named = when.moments().map(|(moment, _)| moment.key()).next();
+    quoted(named.unwrap_or(if when.reached.is_some() { "reached" } else { "at_ms" }))
 }

@@ -6,7 +6,9 @@ use eosim_types::message::ApiKey;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::names::{ActorName, ApiName, BooleanDrawn, ErrorName, GroupName, PartitionDrawn};
+use super::names::{
+    ActorName, ApiName, BooleanDrawn, ErrorName, GroupName, PartitionDrawn, StateLabel,
+};
 use crate::number::{Millis, Ranged};
 
 /// One rule.
@@ -19,7 +21,7 @@ pub struct Aimed {
     pub r#do: Action,
 }
 
-/// A moment: exactly one of `sent`, `received`, `answered`, `answer_received` and `at_ms`, and
+/// A moment: exactly one of `sent`, `received`, `answered`, `answer_received`, `at_ms` and `reached`, and
 /// what else must hold of the message. What is said of an answer's contents, but for `error`, is
 /// said of the request that it answers.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +47,14 @@ pub struct When {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Millis")]
     pub at_ms: Option<u64>,
+    /// A state machine has entered this state, written `machine/state` as `eosim coverage` does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "StateLabel")]
+    pub reached: Option<String>,
+    /// At which broker or client the state was reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ActorName")]
+    pub by: Option<String>,
     /// Who sent the message: `controller`, `broker-1` …, or a client's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ActorName")]
@@ -144,7 +154,7 @@ impl When {
         all.into_iter().filter_map(|(moment, api)| api.as_deref().map(|api| (moment, api)))
     }
 
-    /// The moment, and the API of the message; `None` if a time is named.
+    /// The moment, and the API of the message; `None` if a time or a state is named.
     #[must_use]
     pub fn moment(&self) -> Option<(Moment, ApiKey)> {
         let (moment, name) = self.moments().next()?;
@@ -152,7 +162,7 @@ impl When {
         Some((moment, api?))
     }
 
-    /// What is said of a message, by its key.
+    /// What is said of a message alone, by its key.
     pub(crate) fn said_of_message(&self) -> Option<&'static str> {
         let said = [
             ("sender", self.sender.is_some()),
@@ -165,6 +175,15 @@ impl When {
             ("base_sequence", self.base_sequence.is_some()),
             ("commit", self.commit.is_some()),
             ("error", self.error.is_some()),
+        ];
+        said.into_iter().find_map(|(key, said)| said.then_some(key))
+    }
+}
+
+impl When {
+    /// What is said of the order in which things come, by its key.
+    pub(crate) fn said_of_order(&self) -> Option<&'static str> {
+        let said = [
             ("nth", self.nth.is_some()),
             ("every", self.every.is_some()),
             ("after", self.after.is_some()),
@@ -263,7 +282,8 @@ impl Action {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CrashAction {
-    /// Who: `sender` or `receiver` of the message, or an actor by its name.
+    /// Who: `sender` or `receiver` of the message, `it` that reached the state, or an actor by its
+    /// name.
     #[schemars(with = "ActorName")]
     pub who: String,
     /// How it dies.
@@ -284,7 +304,8 @@ pub struct CrashAction {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopAction {
-    /// Who: `sender` or `receiver` of the message, or an actor by its name.
+    /// Who: `sender` or `receiver` of the message, `it` that reached the state, or an actor by its
+    /// name.
     #[schemars(with = "ActorName")]
     pub who: String,
     /// How long after the request it is started again.
@@ -301,7 +322,8 @@ pub struct StopAction {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseAction {
-    /// Who: `sender` or `receiver` of the message, or an actor by its name.
+    /// Who: `sender` or `receiver` of the message, `it` that reached the state, or an actor by its
+    /// name.
     #[schemars(with = "ActorName")]
     pub who: String,
     /// For how long.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use eosim_types::machine::MACHINES;
 use eosim_types::message::ApiKey;
 use eosim_types::rules::RULES;
 use eosim_types::{Defect, ErrorCode};
@@ -73,6 +74,16 @@ name_schema! {
     ErrorName, {
         let names: Vec<_> = ErrorCode::ALL.iter().map(|error| error.name()).collect();
         drawn(&json!({"type": "string", "enum": names, "x-kind": "error"}), false)
+    }
+}
+name_schema! {
+    /// A state of a state machine, written `machine/state`; may be drawn per seed.
+    StateLabel, {
+        let states = MACHINES.iter().flat_map(|machine| {
+            machine.states.iter().map(|state| format!("{}/{state}", machine.name))
+        });
+        let names: Vec<_> = states.collect();
+        drawn(&json!({"type": "string", "enum": names, "x-kind": "state"}), false)
     }
 }
 name_schema! {

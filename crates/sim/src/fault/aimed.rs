@@ -7,7 +7,9 @@ mod trigger;
 pub use action::{Action, Whom};
 pub use trigger::{Cue, Described, MessageCue, Moment, Trigger, Watch, Which};
 
-use eosim_types::ErrorCode;
+use eosim_types::{ActorId, ErrorCode, Marks};
+
+use action::Occasion;
 
 use super::{Cause, Command, Count, Envelope, Fate, FaultCx, FaultHook, HoldKey, Way};
 
@@ -109,15 +111,19 @@ impl Aimed {
 }
 
 impl AimedFault {
+    fn needs_looks(&self) -> bool {
+        self.when.needs_looks() || self.until.as_ref().is_some_and(Watch::needs_looks)
+    }
+
     fn act<M>(&mut self, cx: &mut FaultCx<'_>, key: HoldKey, envelope: Envelope<'_, M>) -> Fate {
         let fate = self.then.fate(cx, key);
         self.count.apply(fate.is_effective_at_once() && envelope.awaited);
-        self.order(cx, Some(envelope), key);
+        self.order(cx, Occasion::Message(envelope), key);
         fate
     }
 
-    fn order<M>(&mut self, cx: &mut FaultCx<'_>, envelope: Option<Envelope<'_, M>>, key: HoldKey) {
-        self.then.order(cx, envelope, key, &mut self.ends);
+    fn order<M>(&mut self, cx: &mut FaultCx<'_>, occasion: Occasion<'_, M>, key: HoldKey) {
+        self.then.order(cx, occasion, key, &mut self.ends);
         match &self.until {
             None => self.ends.clear(),
             Some(until) if until.is_past() => self.end(cx),
@@ -169,6 +175,23 @@ impl<M: Described> FaultHook<M> for Aimed {
         message.refused(error)
     }
 
+    fn looks_at_states(&self) -> bool {
+        self.rules.iter().any(AimedFault::needs_looks)
+    }
+
+    fn stepped(&mut self, cx: &mut FaultCx<'_>, actor: ActorId, marks: &Marks) {
+        for (rule, cause) in self.rules.iter_mut().zip(FIRST_CAUSE..) {
+            cx.cause = Cause(cause);
+            if rule.until.as_mut().is_some_and(|until| until.looks(cx.now, actor, marks)) {
+                rule.end(cx);
+            }
+            if rule.when.looks(cx.now, actor, marks) {
+                rule.count.apply(false);
+                rule.order::<M>(cx, Occasion::State(actor), HoldKey(cause));
+            }
+        }
+    }
+
     /// A time has come.
     fn woken(&mut self, cx: &mut FaultCx<'_>) {
         let Cause(cause) = cx.cause;
@@ -181,7 +204,7 @@ impl<M: Described> FaultHook<M> for Aimed {
             rule.end(cx);
         } else {
             rule.count.apply(false);
-            rule.order::<M>(cx, None, HoldKey(cause));
+            rule.order::<M>(cx, Occasion::Time, HoldKey(cause));
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use eosim_actor::{
     Actor, Correlation, CrashKind, Cx, Effect, Event, Lane, Out, RequestToken, Scripted, TimerKey,
 };
+use eosim_types::machine::EntryState;
 use eosim_types::message::Facts;
 use eosim_types::{ActorId, Duration, ErrorCode, Instant};
 
@@ -63,6 +64,9 @@ impl Actor for Server {
             }
             Event::Request { token, message, .. } => {
                 self.seen.push((cx.now().0 / 1_000, message.0));
+                if message.0 >= 200 {
+                    cx.env.enters(EntryState::Open);
+                }
                 if self.keeps {
                     self.kept.push_back(token);
                 } else {

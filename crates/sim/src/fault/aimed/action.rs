@@ -14,6 +14,8 @@ pub enum Whom {
     Receiver,
     /// Whatever the message, this one.
     Actor(ActorId),
+    /// Who entered the state.
+    It,
 }
 
 /// What to do. What lasts ends after a while or, where there is no length, when the rule says.
@@ -79,7 +81,7 @@ impl Action {
     pub(super) fn order<M>(
         self,
         cx: &mut FaultCx<'_>,
-        envelope: Option<Envelope<'_, M>>,
+        occasion: Occasion<'_, M>,
         key: HoldKey,
         ends: &mut Vec<Command>,
     ) {
@@ -88,22 +90,23 @@ impl Action {
             Self::Hold(key) => ends.push(Command::Release { key }),
             Self::Late(None) => ends.push(Command::Release { key }),
             Self::Crash { who, kind, down } => {
-                let Some(actor) = who.among(envelope) else { return };
+                let Some(actor) = who.among(occasion) else { return };
                 cx.order(cx.now, Command::Crash { actor, kind });
                 last(cx, down, Command::Restart { actor }, ends);
             }
             Self::Stop { who, down } => {
-                let Some(actor) = who.among(envelope) else { return };
+                let Some(actor) = who.among(occasion) else { return };
                 cx.order(cx.now, Command::RequestStop { actor });
                 last(cx, down, Command::Restart { actor }, ends);
             }
             Self::Pause { who, lasts } => {
-                let Some(actor) = who.among(envelope) else { return };
+                let Some(actor) = who.among(occasion) else { return };
                 cx.order(cx.now, Command::Pause { actor });
                 last(cx, lasts, Command::Resume { actor }, ends);
             }
             Self::Reset => {
-                if let Some((from, to)) = envelope.map(opener_and_receiver) {
+                if let Occasion::Message(envelope) = occasion {
+                    let (from, to) = opener_and_receiver(envelope);
                     cx.order(cx.now, Command::Reset { from, to });
                 }
             }
@@ -127,13 +130,33 @@ fn opener_and_receiver<M>(envelope: Envelope<'_, M>) -> (ActorId, ActorId) {
     }
 }
 
+/// What a rule acts upon.
+#[derive(Debug)]
+pub(super) enum Occasion<'a, M> {
+    /// A message.
+    Message(Envelope<'a, M>),
+    /// A state that this actor has entered.
+    State(ActorId),
+    /// A time.
+    Time,
+}
+
+impl<M> Clone for Occasion<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Occasion<'_, M> {}
+
 impl Whom {
-    /// Who that is, if there is a message or none is needed.
-    fn among<M>(self, envelope: Option<Envelope<'_, M>>) -> Option<ActorId> {
-        match self {
-            Self::Sender => envelope.map(|envelope| envelope.from),
-            Self::Receiver => envelope.map(|envelope| envelope.to),
-            Self::Actor(actor) => Some(actor),
+    /// Who that is, if the occasion knows.
+    fn among<M>(self, occasion: Occasion<'_, M>) -> Option<ActorId> {
+        match (self, occasion) {
+            (Self::Sender, Occasion::Message(envelope)) => Some(envelope.from),
+            (Self::Receiver, Occasion::Message(envelope)) => Some(envelope.to),
+            (Self::It, Occasion::State(actor)) | (Self::Actor(actor), _) => Some(actor),
+            _ => None,
         }
     }
 }

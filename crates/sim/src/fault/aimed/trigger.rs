@@ -1,5 +1,6 @@
 //! When a rule acts: a moment in a message's life, or a time.
 
+use eosim_types::marks::{Mark, Marks};
 use eosim_types::message::{Facts, Message};
 use eosim_types::{ActorId, ErrorCode, Instant};
 
@@ -67,6 +68,8 @@ pub enum Cue {
     Message(MessageCue),
     /// A time.
     At(Instant),
+    /// A state machine has entered a state, at this actor if one is named.
+    Reached(Mark, Option<ActorId>),
 }
 
 /// Which messages a rule waits for.
@@ -115,6 +118,8 @@ pub struct Watch {
     after: Option<Box<Watch>>,
     /// What has to come before has come.
     open: bool,
+    /// How often the state was entered in all runs when that was looked at last.
+    entered: Option<u64>,
     /// How many have fitted so far.
     seen: u32,
     /// Requests that say what was asked for and whose answer is waited for.
@@ -136,12 +141,12 @@ impl Watch {
     #[must_use]
     pub fn new(trigger: Trigger) -> Self {
         let after = trigger.after.as_deref().cloned().map(|after| Box::new(Self::new(after)));
-        Self { trigger, after, open: false, seen: 0, asked: Vec::new() }
+        Self { trigger, after, open: false, entered: None, seen: 0, asked: Vec::new() }
     }
 
     /// Forgets what was seen.
     pub(super) fn reset(&mut self) {
-        (self.seen, self.open) = (0, false);
+        (self.seen, self.open, self.entered) = (0, false, None);
         self.asked.clear();
         self.after.iter_mut().for_each(|after| after.reset());
     }
@@ -150,7 +155,7 @@ impl Watch {
     pub(super) fn time(&self) -> Option<Instant> {
         match self.trigger.cue {
             Cue::At(time) => Some(time),
-            Cue::Message(_) => None,
+            Cue::Message(_) | Cue::Reached(..) => None,
         }
     }
 
@@ -162,11 +167,34 @@ impl Watch {
         envelope: Envelope<'_, M>,
     ) -> bool {
         let fits = self.fits(moment, envelope);
-        if !self.is_open(now, moment, envelope) {
-            return false;
-        }
-        self.seen += u32::from(fits);
-        fits && match self.trigger.which {
+        self.is_open(now, moment, envelope) && fits && self.counts()
+    }
+
+    /// An actor has taken a step: has it entered the state that is waited for? What a watch has
+    /// not looked at before, at the beginning of a run, does not count.
+    pub(super) fn looks(&mut self, now: Instant, actor: ActorId, marks: &Marks) -> bool {
+        let before = self.after.as_mut().is_none_or(|after| {
+            let is_past = after.time().is_some_and(|time| time <= now);
+            let open = self.open || is_past;
+            self.open = open || after.looks(now, actor, marks);
+            open
+        });
+        let Cue::Reached(state, by) = self.trigger.cue else { return false };
+        let entered = marks.count(state);
+        let is_new = self.entered.replace(entered).is_some_and(|last| last < entered);
+        before && is_new && by.is_none_or(|by| by == actor) && self.counts()
+    }
+
+    /// States are waited for, here or in what has to come before.
+    pub(super) fn needs_looks(&self) -> bool {
+        let after = self.after.as_ref().is_some_and(|after| after.needs_looks());
+        after || matches!(self.trigger.cue, Cue::Reached(..))
+    }
+
+    /// One more has fitted: is it the one?
+    fn counts(&mut self) -> bool {
+        self.seen += 1;
+        match self.trigger.which {
             Which::Nth(nth) => self.seen == nth,
             Which::Every(nth) => self.seen.is_multiple_of(nth),
             Which::Next => true,

@@ -1,5 +1,6 @@
 //! Rules that are aimed: what they wait for, what they do, and what ends it.
 
+use eosim_types::marks::Mark;
 use eosim_types::{ErrorCode, Sequence};
 
 use super::*;
@@ -140,4 +141,20 @@ fn a_refused_request_has_no_effect_and_a_refused_answer_has() {
     let answers = vec![Id(1_016), Id(2)];
     assert_eq!(refused(Moment::Sent), (answers.clone(), vec![2]));
     assert_eq!(refused(Moment::Answered), (answers, vec![1, 2]));
+}
+
+#[test]
+fn a_state_that_is_entered_sets_a_rule_off_for_whoever_entered_it() {
+    let state = Mark::state("entry/open").expect("a state");
+    let cue = Cue::Reached(state, None);
+    let when = Trigger { cue, which: Which::Nth(2), after: None };
+    let then = Action::Pause { who: Whom::It, lasts: Some(Duration(5_000)) };
+    let mut kit = played(AimedFault::new(when, then));
+    for id in [200, 201, 1, 202] {
+        kit.ask(ALICE, LANE, id);
+        kit.advance(Duration(2_000));
+    }
+    kit.advance(Duration(9_000));
+    assert_eq!(kit.actors[0].seen, [(1, 200), (3, 201), (8, 1), (8, 202)]);
+    assert_eq!(count(&kit), ONCE);
 }
