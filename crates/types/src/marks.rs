@@ -166,7 +166,7 @@ mod tests {
             assert!(sum.count(mark.expect("it exists")) > 0, "{mark:?}");
         }
         assert_eq!(
-            [Mark::rule("L-SEQ-99"), Mark::state("entry"), Mark::cell("entry/idle")],
+            [Mark::rule("no such rule"), Mark::state("entry"), Mark::cell("entry/idle")],
             [None; 3]
         );
     }
