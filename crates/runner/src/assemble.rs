@@ -4,9 +4,11 @@
 //! producers become zombies, and when.
 
 mod aimed;
+mod by_chance;
 mod checker_setup;
 mod clients;
 mod faults;
+mod roles;
 mod topology;
 
 use std::sync::Arc;
@@ -57,7 +59,7 @@ pub fn assemble(
     let controller = topology::controller_config(plan, &mut names);
     let mut clients = clients::specs(plan, &mut names);
     let brokers = controller.brokers.len();
-    let actors = faults::Actors::new(plan);
+    let actors = roles::Actors::new(plan);
     let zombies = faults::zombies(plan, &mut clients, brokers, choose);
     let faults = faults::faults(plan, &actors, zombies, &mut names);
     let latency = Latency {

@@ -27,8 +27,8 @@ pub use client::{
 };
 pub use cluster::{Cluster, InternalTopic, Network, TopicPlan};
 pub use fault::{
-    ConnectionReset, Crash, CrashTarget, FAULTS, Faults, GcPause, LateRequest, LostRequest,
-    PauseTarget, Zombie,
+    ConnectionReset, Crash, CrashTarget, FAULTS, Faults, GcPause, LateRequest, LinkPeers,
+    LinkTarget, LostRequest, Partition, PauseTarget, SlowLink, Zombie,
 };
 pub use group_consumer::{CommitMode, GroupConsumer, GroupConsumerInstance};
 pub use names::{

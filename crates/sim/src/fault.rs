@@ -15,8 +15,11 @@ mod gc_pause;
 mod late_request;
 mod lost_request;
 mod lost_response;
+mod partition;
 mod random;
 mod rate;
+mod side;
+mod slow_link;
 mod zombie;
 
 pub use aimed::{
@@ -29,8 +32,11 @@ pub use gc_pause::GcPause;
 pub use late_request::LateRequest;
 pub use lost_request::LostRequest;
 pub use lost_response::LostResponse;
+pub use partition::Partition;
 pub use random::{Phase, Random, Scope};
 pub use rate::{Count, Range, Rate};
+pub use side::{Peers, Side};
+pub use slow_link::SlowLink;
 pub use zombie::{Stall, Zombie};
 
 use eosim_actor::{Choices, CrashKind, Lane, Site};
@@ -167,7 +173,35 @@ pub enum Command {
         /// Which.
         key: HoldKey,
     },
-    /// Everything held back goes on, every stalled process resumes, every dead one restarts.
+    /// The network between two sides is cut: nothing passes, which nobody is told.
+    Cut {
+        /// Whose messages do not arrive.
+        from: Side,
+        /// Where they do not arrive.
+        to: Side,
+        /// Nothing comes back either.
+        both_ways: bool,
+    },
+    /// A cut ends, as it was ordered.
+    Mend {
+        /// As in the cut.
+        from: Side,
+        /// As in the cut.
+        to: Side,
+        /// As in the cut.
+        both_ways: bool,
+    },
+    /// What travels between two sides takes so much longer; 0 ends it.
+    Slow {
+        /// The one.
+        from: Side,
+        /// The other.
+        to: Side,
+        /// How much.
+        by: Duration,
+    },
+    /// Everything held back goes on, the network is whole and fast, every stalled process resumes,
+    /// every dead one restarts.
     Heal,
     /// The hook wants to be woken.
     Wake,

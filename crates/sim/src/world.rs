@@ -19,6 +19,7 @@ macro_rules! fault_cx {
 
 mod connection;
 mod drive;
+mod links;
 mod network;
 mod operate;
 mod process;
@@ -36,6 +37,7 @@ use eosim_types::{ActorId, DefectSet, Env, Instant, Marks};
 use crate::fault::{FaultHook, Order, Range};
 use crate::listener::{Listener, Stamp};
 use connection::{Connection, Request};
+use links::Links;
 use network::{Held, timer_body};
 use process::{Condition, Process};
 use queue::{Body, Queue};
@@ -107,6 +109,7 @@ pub struct World<A: Actor, C, F, L> {
     requests: Slab<Request<A::Message>>,
     connections: Slab<Connection>,
     held: Vec<Held>,
+    links: Links,
     orders: Vec<Order>,
     scheduled: Slab<Option<Order>>,
     out: Out<A::Message, A::Observation>,
@@ -143,6 +146,7 @@ where
             requests: Slab::default(),
             connections: Slab::default(),
             held: Vec::new(),
+            links: Links::default(),
             orders: Vec::new(),
             scheduled: Slab::default(),
             out: Out::new(),
@@ -165,6 +169,7 @@ where
         self.requests.clear();
         self.connections.clear();
         self.held.clear();
+        self.links.clear();
         self.orders.clear();
         self.scheduled.clear();
         self.out.clear();

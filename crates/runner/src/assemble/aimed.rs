@@ -9,7 +9,7 @@ use eosim_types::marks::Mark;
 use eosim_types::message::Facts;
 use eosim_types::{Duration, Instant, Names, ProducerEpoch, Sequence, TopicPartition};
 
-use super::faults::Actors;
+use super::roles::Actors;
 
 /// The rules of `plan`, whose strings are `names`.
 pub(super) fn aimed<'a>(plan: &'a Plan, actors: &'a Actors, names: &'a mut Names) -> Aimed {

@@ -1,5 +1,9 @@
 //! Faults that strike at random, each with its parameters.
 
+mod network;
+
+pub use network::{LinkPeers, LinkTarget, Partition, SlowLink};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +11,7 @@ use crate::Spread;
 use crate::number::{MAX_MS, Millis, Probability, Ranged, SpreadMillis};
 
 /// Schema of a time between two ticks.
-type Tick = Ranged<1, MAX_MS>;
+pub(super) type Tick = Ranged<1, MAX_MS>;
 
 macro_rules! faults {
     ($($(#[doc = $doc:literal])* $name:ident: $kind:ident as $schema:literal,)+) => {
@@ -64,6 +68,11 @@ faults! {
     gc_pause: GcPause as "GcPause",
     /// Somebody with a transactional id stands still, and a successor takes it over.
     zombie: Zombie as "Zombie",
+    /// The network between somebody and others is cut for a while, one way or both: nothing passes,
+    /// and nobody is told; afterwards TCP sends again what was caught.
+    partition: Partition as "Partition",
+    /// What travels between somebody and others takes longer for a while.
+    slow_link: SlowLink as "SlowLink",
 }
 
 impl Faults {

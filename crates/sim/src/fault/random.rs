@@ -8,7 +8,7 @@ use eosim_types::{Duration, ErrorCode, Instant};
 
 use super::{
     ByChance, Cause, Command, ConnectionReset, Count, Crash, Envelope, Fate, Fault, FaultCx,
-    FaultHook, GcPause, LateRequest, LostRequest, LostResponse, Way, Zombie,
+    FaultHook, GcPause, LateRequest, LostRequest, LostResponse, Partition, SlowLink, Way, Zombie,
 };
 
 /// When faults may strike: from `start` on and before `end`.
@@ -175,4 +175,8 @@ faults! {
     gc_pause: GcPause,
     /// A producer stalls while a successor takes its transactional id.
     zombie: Zombie,
+    /// The network is cut in two.
+    partition: Partition,
+    /// Messages between two actors take longer.
+    slow_link: SlowLink,
 }

@@ -29,6 +29,8 @@ pub(super) struct Connection {
     pub(super) opener_up: bool,
     /// The receiver is still the process that accepted it.
     pub(super) receiver_up: bool,
+    /// Its handshake has gone through: what was sent is in the hands of the opener's kernel.
+    pub(super) is_established: bool,
     /// How many requests, pending notices and users of the slot refer to it; at 0 it is freed.
     pub(super) references: u32,
     /// The request that the receiver is busy with, or [`NONE`].
@@ -76,7 +78,7 @@ impl Connection {
     /// Makes the slot a new connection, in the memory of an old one.
     pub(super) fn open(&mut self, from: ActorId, to: ActorId, lane: Lane) {
         (self.from, self.to, self.lane) = (from, to, lane);
-        (self.opener_up, self.receiver_up) = (true, true);
+        (self.opener_up, self.receiver_up, self.is_established) = (true, true, true);
         (self.references, self.current, self.reading) = (1, NONE, false);
         self.unread.clear();
         self.open.clear();
@@ -119,7 +121,8 @@ impl Connection {
 
 /// One request, from its sending until its answer has arrived or nobody can answer it any more.
 /// At every time exactly one of these refers to it: an entry of the event queue, its connection's
-/// `unread` or `current`, the list of what is held back, the list of what is withheld.
+/// `unread` or `current`, the list of what is held back, the list of what is withheld, what the
+/// network keeps.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Request<M> {
     /// Counts requests from 1; 0 in a free slot. Half of the receiver's token.

@@ -67,7 +67,9 @@ where
             Body::Request(request) => self.request_arrives(request),
             Body::Read(request) => self.read(request),
             Body::Response(request) => self.response_arrives(request),
+            Body::Take(request) => self.response_is_there(request),
             Body::Broken(connection) => self.opener_learns_of_break(connection),
+            Body::Retransmission(direction) => self.retransmission_is_due(direction),
             Body::Started(_) | Body::StopRequested(_) => self.process_event(body),
         }
     }
@@ -183,11 +185,22 @@ where
             Some(at) => routes[at].connection = connection,
             None => routes.push(Route { to, lane, connection }),
         }
+        let cut_off = self.links.is_cut(from, to) || self.links.is_cut(to, from);
+        self.connections[slot].is_established = !cut_off;
         if refused {
             self.connections[slot].receiver_up = false;
-            self.break_connection(slot);
+            self.refuse(slot, cut_off);
         }
         slot
+    }
+
+    /// The opener learns that nobody accepts its connection, as soon as anything can be learned.
+    fn refuse(&mut self, slot: u32, cut_off: bool) {
+        if cut_off {
+            self.announce_break(slot);
+        } else {
+            self.break_connection(slot);
+        }
     }
 
     /// Does to a message what was decided, unless something befell its direction before.
@@ -273,6 +286,15 @@ where
 
     #[inline(always)]
     fn request_arrives(&mut self, request: u32) -> Taken<A::Message> {
+        if self.links.are_disturbed {
+            let connection = self.requests[request].connection;
+            return self.arrive_disturbed(connection, Way::Request, Body::Request(request));
+        }
+        self.request_is_there(request)
+    }
+
+    #[inline(always)]
+    pub(super) fn request_is_there(&mut self, request: u32) -> Taken<A::Message> {
         let connection = &mut self.connections[self.requests[request].connection];
         if connection.current != NONE {
             connection.unread.push_back(request);
@@ -336,6 +358,15 @@ where
 
     #[inline(always)]
     fn response_arrives(&mut self, request: u32) -> Taken<A::Message> {
+        if self.links.are_disturbed {
+            let connection = self.requests[request].connection;
+            return self.arrive_disturbed(connection, Way::Response, Body::Response(request));
+        }
+        self.response_is_there(request)
+    }
+
+    #[inline(always)]
+    pub(super) fn response_is_there(&mut self, request: u32) -> Taken<A::Message> {
         let entry = &mut self.requests[request];
         let connection = &mut self.connections[entry.connection];
         if !connection.opener_up {
@@ -344,7 +375,7 @@ where
         }
         let (from, to, lane) = (connection.to, connection.from, connection.lane);
         if self.processes[usize::from(to.0)].is_paused() {
-            return self.withhold(to, Body::Response(request));
+            return self.withhold(to, Body::Take(request));
         }
         let message = entry.message.as_ref().expect("a response under way has a message");
         if !std::mem::replace(&mut entry.seen, true) {
@@ -352,7 +383,7 @@ where
             let envelope = Envelope { way, from, to, lane, number, awaited, message };
             self.faults.received(&mut fault_cx!(self), envelope);
             if !self.orders.is_empty() {
-                return self.come_again(Body::Response(request));
+                return self.come_again(Body::Take(request));
             }
         }
         let message = entry.message.take().expect("just seen");
@@ -372,8 +403,16 @@ where
         None
     }
 
-    /// Tells the opener, one open request after the other, that its connection broke.
+    /// A break: the receiver's word of it travels as answers do, its own the opener knows.
     fn opener_learns_of_break(&mut self, slot: u32) -> Taken<A::Message> {
+        if self.links.are_disturbed && self.connections[slot].opener_up {
+            return self.arrive_disturbed(slot, Way::Response, Body::Broken(slot));
+        }
+        self.opener_hears_of_break(slot)
+    }
+
+    /// Tells the opener, one open request after the other, that its connection broke.
+    pub(super) fn opener_hears_of_break(&mut self, slot: u32) -> Taken<A::Message> {
         let connection = &self.connections[slot];
         let (from, to, lane) = (connection.from, connection.to, connection.lane);
         if self.processes[usize::from(from.0)].is_paused() {

@@ -62,6 +62,9 @@ where
             Command::Resume { actor } => self.resume(actor),
             Command::Reset { from, to } => self.reset_connections(from, to),
             Command::Release { key } => self.release_held(|held| held == key),
+            Command::Cut { from, to, both_ways } => self.cut(cause, from, to, both_ways),
+            Command::Mend { from, to, both_ways } => self.mend(cause, from, to, both_ways),
+            Command::Slow { from, to, by } => self.slow(cause, from, to, by),
             Command::Heal => self.heal(),
             Command::Wake => {
                 let mut cx = FaultCx { cause, ..fault_cx!(self) };
@@ -89,6 +92,9 @@ where
         routes.drain(..).filter_map(|route| route.connection).for_each(|slot| self.release(slot));
         self.processes[usize::from(actor.0)].connections = routes;
         self.requeue_withheld(actor);
+        if kind == CrashKind::PowerLoss {
+            self.forget_unacknowledged(actor);
+        }
         if let Some(state) = self.actors.get_mut(usize::from(actor.0)) {
             state.crash(kind);
         }
@@ -171,6 +177,7 @@ where
 
     fn heal(&mut self) -> bool {
         self.release_held(|_| true);
+        self.heal_network();
         for actor in (0..=u16::MAX).map(ActorId).take(self.processes.len()) {
             self.resume(actor);
             self.restart(actor);

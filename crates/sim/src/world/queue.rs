@@ -24,6 +24,10 @@ pub(super) enum Body {
     Order(u32),
     /// A process hears that it should stop: the actor.
     StopRequested(u32),
+    /// A response that has reached its machine is taken: the request's slot.
+    Take(u32),
+    /// The network lets something through: connection and way.
+    Retransmission(u32),
 }
 
 const KIND_SHIFT: u32 = 32;
@@ -45,6 +49,8 @@ impl Body {
             Self::Timer(i) => (5, i),
             Self::Order(i) => (6, i),
             Self::StopRequested(i) => (7, i),
+            Self::Take(i) => (8, i),
+            Self::Retransmission(i) => (9, i),
         };
         (kind << KIND_SHIFT) | u128::from(index)
     }
@@ -64,7 +70,9 @@ impl Body {
             4 => Self::Broken(index),
             5 => Self::Timer(index),
             6 => Self::Order(index),
-            _ => Self::StopRequested(index),
+            7 => Self::StopRequested(index),
+            8 => Self::Take(index),
+            _ => Self::Retransmission(index),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the network and the operator do, seen from a server and from clients played by hand.
 
+mod links;
+
 use std::collections::VecDeque;
 
 use eosim_actor::{

@@ -1,0 +1,84 @@
+//! From what a scenario says of the faults that strike by chance to the faults themselves.
+
+use eosim_scenario::plan::{Crash as CrashPlan, Partition as PartitionPlan};
+use eosim_scenario::{Plan, Probability, Spread};
+use eosim_sim::fault::{
+    ByChance, ConnectionReset, Crash, GcPause, LateRequest, LostRequest, LostResponse, Partition,
+    Phase, Random, Range, Rate, SlowLink,
+};
+use eosim_types::{Duration, Instant};
+
+use super::roles::{Actors, crash_targets};
+
+/// Takes over each fault of which the scenario speaks, with its rate: one line per fault.
+macro_rules! take_over {
+    ($plan:expr, $random:ident, $($name:ident: |$said:ident| $fault:expr,)+) => {
+        $(if let Some($said) = &$plan.faults.$name {
+            $random.$name = ByChance::new(rate($said.rate), $fault);
+        })+
+    };
+}
+
+/// The faults of `plan` that strike by chance, but for zombies.
+pub(super) fn random(plan: &Plan, actors: &Actors) -> Random {
+    let (start, end) = (at_ms(plan.faults.start_ms), at_ms(plan.faults.until_ms));
+    let mut random = Random { phase: Phase { start, end }, ..Random::default() };
+    if let Some(probability) = plan.faults.lost_response {
+        random.lost_response = ByChance::new(rate(probability), LostResponse::default());
+    }
+    take_over! { plan, random,
+        lost_request: |said| LostRequest { silent: said.silent },
+        late_request: |said| LateRequest { after: range(said.delay_ms) },
+        connection_reset: |said| ConnectionReset { after: range(said.after_ms) },
+        crash: |said| crash(plan, actors, said),
+        gc_pause: |said| GcPause {
+            every: ms(said.every_ms),
+            targets: actors.stallable(said.target),
+            lasts: range(said.pause_ms),
+        },
+        partition: |said| partition(actors, said),
+        slow_link: |said| SlowLink {
+            every: ms(said.every_ms),
+            targets: actors.linked(said.target),
+            peers: actors.peers(said.peers),
+            slower: range(said.slower_ms),
+            lasts: range(said.lasts_ms),
+        },
+    }
+    random
+}
+
+fn crash(plan: &Plan, actors: &Actors, said: &CrashPlan) -> Crash {
+    Crash {
+        every: ms(said.every_ms),
+        targets: crash_targets(plan, actors, said.target),
+        power_loss: rate(said.power_loss),
+        down: range(said.down_ms),
+    }
+}
+
+fn partition(actors: &Actors, said: &PartitionPlan) -> Partition {
+    Partition {
+        every: ms(said.every_ms),
+        targets: actors.linked(said.target),
+        peers: actors.peers(said.peers),
+        one_way: rate(said.one_way),
+        lasts: range(said.lasts_ms),
+    }
+}
+
+fn rate(probability: Probability) -> Rate {
+    Rate::new(probability.numerator, probability.denominator)
+}
+
+fn range(spread: Spread) -> Range {
+    Range::from_millis(spread.min, spread.max)
+}
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn at_ms(at: u64) -> Instant {
+    Instant::START + ms(at)
+}
