@@ -30,6 +30,20 @@ pub enum CrashKind {
     Stopped,
 }
 
+/// How the disk of a machine fails.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DiskError {
+    /// The next append fails before anything is written.
+    BeforeWrite,
+    /// The next append fails when all of it is written.
+    AfterWrite,
+    /// The next load of a coordinator's partition ends early.
+    Load {
+        /// How much of the log it reads, in percent of its batches.
+        percent: u8,
+    },
+}
+
 /// What happens to an actor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Event<M> {

@@ -14,7 +14,7 @@ mod out;
 pub use choices::{
     Choices, Picked, Quiet, Recorded, Recorder, ReplayError, Scripted, Site, Stream,
 };
-pub use event::{Correlation, CrashKind, Event, Lane, RequestToken, TimerKey};
+pub use event::{Correlation, CrashKind, DiskError, Event, Lane, RequestToken, TimerKey};
 pub use out::{Effect, Out};
 
 use eosim_types::{ActorId, Env, Instant};
@@ -62,4 +62,12 @@ pub trait Actor {
     /// The process dies. The actor keeps what is durable under `kind` and forgets the rest; the
     /// world forgets its timers and connections. Its next event is [`Event::Started`].
     fn crash(&mut self, kind: CrashKind);
+
+    /// Its disk will fail, whichever process uses it, until it is mended.
+    fn break_disk(&mut self, _: DiskError) {}
+
+    /// Its disk is sound again; has it failed in this way meanwhile?
+    fn mend_disk(&mut self, _: DiskError) -> bool {
+        false
+    }
 }

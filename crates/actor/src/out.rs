@@ -51,6 +51,8 @@ pub enum Effect<M, O> {
     Observe(O),
     /// The process ends by itself after [`crate::Event::StopRequested`].
     Exit,
+    /// The process ends at once, and nothing is closed in good order (`Exit.halt`).
+    Halt,
 }
 
 /// Effects in the order in which they were decided. The list is reused from step to step.
@@ -100,6 +102,11 @@ impl<M, O> Out<M, O> {
     #[inline]
     pub fn set_timer(&mut self, key: TimerKey, at: Instant) {
         self.effects.push(Effect::SetTimer { key, at });
+    }
+
+    /// Ends the process at once.
+    pub fn halt(&mut self) {
+        self.effects.push(Effect::Halt);
     }
 
     /// Forgets a timer.

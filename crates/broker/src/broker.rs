@@ -6,12 +6,13 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use eosim_actor::{Actor, Correlation, CrashKind, Cx, Event, RequestToken, TimerKey};
+use eosim_actor::{Actor, Correlation, CrashKind, Cx, DiskError, Event, RequestToken, TimerKey};
 use eosim_types::message::{Message, Request, Response};
 use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
 use eosim_types::{Topic, TopicPartition};
 
+use crate::disk::Disk;
 use crate::group_coordinator::GroupCoordinatorBridge;
 use crate::io::{Io, Outbox};
 use crate::kafka_apis;
@@ -49,6 +50,7 @@ pub struct Broker {
     /// How many times the process has begun.
     lives: u64,
     log_manager: LogManager,
+    disk: Disk,
     process: Process,
 }
 
@@ -87,13 +89,15 @@ impl Broker {
     #[must_use]
     pub fn new(spec: Arc<BrokerSpec>, initial_image: Arc<MetadataImage>) -> Self {
         let process = Process::new(&spec);
-        Self { spec, initial_image, lives: 0, log_manager: LogManager::default(), process }
+        let (log_manager, disk) = (LogManager::default(), Disk::default());
+        Self { spec, initial_image, lives: 0, log_manager, disk, process }
     }
 
     /// Back to the begin of a run, with empty logs; memory is kept. Replicas that were reassigned
     /// to this broker are not its own any more: to drop them is no part of the next run.
     pub fn reset(&mut self) {
-        let Self { spec, initial_image, log_manager, process, lives } = self;
+        let Self { spec, initial_image, log_manager, disk, process, lives } = self;
+        *disk = Disk::default();
         let assigned = |tp: &TopicPartition| {
             let metadata = initial_image.partitions.get(tp);
             metadata.is_some_and(|metadata| metadata.replicas.contains(&spec.id))
@@ -153,6 +157,7 @@ impl Broker {
             timers: &mut process.timers,
             image: &process.image,
             broker_epoch: process.lifecycle.broker_epoch,
+            disk: &mut self.disk,
             spec: &self.spec,
         };
         let parts = Parts {
@@ -318,11 +323,23 @@ impl Actor for Broker {
             }
         }
         self.settle(cx, out);
+        if self.disk.is_offline() {
+            out.halt();
+        }
     }
 
     fn crash(&mut self, kind: CrashKind) {
+        self.disk.end_process();
         self.take_logs_back();
         self.log_manager.crash(kind);
         self.process.reset();
+    }
+
+    fn break_disk(&mut self, error: DiskError) {
+        self.disk.break_by(error);
+    }
+
+    fn mend_disk(&mut self, error: DiskError) -> bool {
+        self.disk.mend(error)
     }
 }

@@ -11,6 +11,7 @@ use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
 use eosim_types::{ActorId, BrokerId, Env, Instant};
 
+use crate::disk::Disk;
 use crate::network::{Call, NetworkClient};
 use crate::spec::BrokerSpec;
 use crate::timers::{Timer, Timers};
@@ -32,6 +33,8 @@ pub(crate) struct Io<'a> {
     pub(crate) image: &'a Arc<MetadataImage>,
     /// The broker epoch under which the broker is registered, -1 if it is not.
     pub(crate) broker_epoch: i64,
+    /// Its disk, if that fails.
+    pub(crate) disk: &'a mut Disk,
     /// The broker's settings.
     pub(crate) spec: &'a BrokerSpec,
 }

@@ -11,6 +11,7 @@ extern crate alloc;
 mod add_partitions_to_txn_manager;
 mod broker;
 pub mod controller;
+mod disk;
 mod dump;
 mod group_coordinator;
 mod io;

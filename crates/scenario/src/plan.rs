@@ -27,8 +27,9 @@ pub use client::{
 };
 pub use cluster::{Cluster, InternalTopic, Network, TopicPlan};
 pub use fault::{
-    ConnectionReset, Crash, CrashTarget, FAULTS, Faults, GcPause, LateRequest, LinkPeers,
-    LinkTarget, LostRequest, Partition, PauseTarget, SlowLink, Zombie,
+    ClockJump, ClockTarget, ConnectionReset, Crash, CrashTarget, DiskError, FAULTS, Faults,
+    GcPause, LateRequest, LinkPeers, LinkTarget, LoadError, LostRequest, Outage, Partition,
+    PauseTarget, RestartLoop, SlowActor, SlowLink, StaleMetadata, Zombie,
 };
 pub use group_consumer::{CommitMode, GroupConsumer, GroupConsumerInstance};
 pub use names::{

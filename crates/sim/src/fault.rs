@@ -9,37 +9,57 @@
 
 mod aimed;
 mod by_chance;
+mod clock_jump;
 mod connection_reset;
+mod controller_away;
 mod crash;
+mod disk_error;
 mod gc_pause;
+mod impossible_duplicate;
+mod impossible_reorder;
 mod late_request;
+mod load_error;
 mod lost_request;
 mod lost_response;
 mod partition;
 mod random;
 mod rate;
+mod replication_stall;
+mod restart_loop;
 mod side;
+mod slow_actor;
 mod slow_link;
+mod stale_metadata;
 mod zombie;
 
 pub use aimed::{
     Action, Aimed, AimedFault, Cue, Described, MessageCue, Moment, Trigger, Watch, Which, Whom,
 };
 pub use by_chance::{ByChance, Fault};
+pub use clock_jump::ClockJump;
 pub use connection_reset::ConnectionReset;
+pub use controller_away::ControllerAway;
 pub use crash::Crash;
+pub use disk_error::DiskError;
 pub use gc_pause::GcPause;
+pub use impossible_duplicate::ImpossibleDuplicate;
+pub use impossible_reorder::ImpossibleReorder;
 pub use late_request::LateRequest;
+pub use load_error::LoadError;
 pub use lost_request::LostRequest;
 pub use lost_response::LostResponse;
 pub use partition::Partition;
 pub use random::{Phase, Random, Scope};
-pub use rate::{Count, Range, Rate};
+pub use rate::{Count, Range, Rate, Times};
+pub use replication_stall::ReplicationStall;
+pub use restart_loop::RestartLoop;
 pub use side::{Peers, Side};
+pub use slow_actor::SlowActor;
 pub use slow_link::SlowLink;
+pub use stale_metadata::StaleMetadata;
 pub use zombie::{Stall, Zombie};
 
-use eosim_actor::{Choices, CrashKind, Lane, Site};
+use eosim_actor::{Choices, CrashKind, DiskError as DiskErrorKind, Lane, Site};
 use eosim_types::{ActorId, Duration, ErrorCode, Instant, Marks};
 
 /// Which way a message travels on its connection.
@@ -101,6 +121,10 @@ pub enum Fate {
     /// A request arrives and is answered with this error in the name of its receiver, which never
     /// sees it; a response arrives with this error in the place of what it said.
     Refuse(ErrorCode),
+    /// It arrives, and so much later a copy of it, whose answer is dropped. No network of Kafka's.
+    Twice(Duration, Cause),
+    /// It arrives so much later, what follows does not wait for it. No network of Kafka's.
+    Overtaken(Duration),
 }
 
 impl Fate {
@@ -114,7 +138,7 @@ impl Fate {
     /// ordered while the message passed, the world tells later ([`FaultHook::took_effect`]).
     #[inline]
     pub(crate) const fn is_effective_at_once(self) -> bool {
-        !matches!(self, Self::Late(..) | Self::LateHold(..) | Self::Deliver)
+        !matches!(self, Self::Late(..) | Self::LateHold(..) | Self::Twice(..) | Self::Deliver)
     }
 }
 
@@ -200,8 +224,29 @@ pub enum Command {
         /// How much.
         by: Duration,
     },
+    /// A wall clock is off by so much from now on.
+    SetClock {
+        /// Whose.
+        actor: ActorId,
+        /// How far it is ahead, in milliseconds.
+        off_by_ms: i64,
+    },
+    /// A disk begins to fail.
+    BreakDisk {
+        /// Whose.
+        actor: ActorId,
+        /// How.
+        error: DiskErrorKind,
+    },
+    /// A disk is sound again.
+    MendDisk {
+        /// Whose.
+        actor: ActorId,
+        /// How it failed.
+        error: DiskErrorKind,
+    },
     /// Everything held back goes on, the network is whole and fast, every stalled process resumes,
-    /// every dead one restarts.
+    /// every dead one restarts, every clock is right. Disks are mended by whoever broke them.
     Heal,
     /// The hook wants to be woken.
     Wake,

@@ -30,7 +30,7 @@ mod tests;
 
 use std::hash::{Hash, Hasher};
 
-use eosim_actor::{Actor, Choices, Cx, Effect, Event, Out};
+use eosim_actor::{Actor, Choices, CrashKind, Cx, Effect, Event, Out};
 use eosim_types::digest::Digest;
 use eosim_types::{ActorId, DefectSet, Env, Instant, Marks};
 
@@ -119,7 +119,7 @@ pub struct World<A: Actor, C, F, L> {
 impl<A, C, F, L> World<A, C, F, L>
 where
     A: Actor,
-    A::Message: Hash,
+    A::Message: Clone + Hash,
     C: Choices,
     F: FaultHook<A::Message>,
     L: Listener<A::Message, A::Observation>,
@@ -334,7 +334,8 @@ where
                 self.processes[usize::from(actor.0)].cancel_timer(key);
             }
             Effect::Observe(observation) => self.listener.observed(stamp, observation),
-            Effect::Exit => self.exit(actor),
+            Effect::Exit => self.exit(actor, CrashKind::Stopped),
+            Effect::Halt => self.exit(actor, CrashKind::Process),
         }
     }
 }

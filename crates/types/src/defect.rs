@@ -258,6 +258,8 @@ defects! {
         "A marker for a partition without a leader is skipped for good (C-MRK-5, KAFKA-20734).";
     UpstreamCoordinatorLoadActsAboveHighWatermark = "upstream.coordinator.load_acts_above_high_watermark", Upstream, [],
         "A new coordinator acts on Prepare… records above the high watermark (H-2).";
+    UpstreamCoordinatorPartialLoadInstalled = "upstream.coordinator.partial_load_installed", Upstream, [],
+        "What a coordinator has read before an error is taken for all there is (C-LOAD-4, H-6).";
     UpstreamCoordinatorCompletionWaitsForWakeUp = "upstream.coordinator.completion_waits_for_wake_up", Upstream, [],
         "A refused completion is tried again only when the sender wakes, up to 30 s later (C-MRK-12).";
     UpstreamCoordinatorMarkerRetryWithoutBackoff = "upstream.coordinator.marker_retry_without_backoff", Upstream, [],

@@ -176,14 +176,16 @@ impl Partition {
         }
         rule!(io.env, "L-ACK-5");
         rule!(io.env, "L-LEP-4");
-        let appended = self.log.append_as_leader(
-            &mut io.env,
-            batch,
-            self.leader_epoch,
-            options.origin,
-            options.verification_guard,
-            options.transaction_version,
-        );
+        let appended = io.disk.write(|| {
+            self.log.append_as_leader(
+                &mut io.env,
+                batch,
+                self.leader_epoch,
+                options.origin,
+                options.verification_guard,
+                options.transaction_version,
+            )
+        });
         rule!(io.env, "L-PIPE-5");
         appended.or_else(|error| refused(error, self.log_start_offset_beside(error)))
     }

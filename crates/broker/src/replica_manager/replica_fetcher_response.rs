@@ -192,7 +192,8 @@ impl Partition {
     ) -> Result<bool, ErrorCode> {
         self.begin_at_first_batch(io, answer);
         rule!(io.env, "L-RPL-1");
-        self.log.append_as_follower(&mut io.env, &answer.batches, leader_epoch)?;
+        let mut append = || self.log.append_as_follower(&mut io.env, &answer.batches, leader_epoch);
+        if answer.batches.is_empty() { append() } else { io.disk.write(append) }?;
         rule!(io.env, "L-HW-1");
         let high_watermark = answer.high_watermark.min(self.log.log_end_offset());
         let has_moved = self.log.update_high_watermark(&mut io.env, high_watermark);

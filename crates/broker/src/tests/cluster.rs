@@ -324,6 +324,7 @@ impl Cluster {
                 self.timers.remove(&(actor, key));
             }
             Effect::Exit => self.die(actor, CrashKind::Stopped),
+            Effect::Halt => self.die(actor, CrashKind::Process),
             Effect::Close { .. } | Effect::Observe(_) | Effect::Send { .. } => {}
         }
     }

@@ -73,7 +73,9 @@ impl Fixture {
         f: impl FnOnce(&mut Io<'_>, &mut ReplicaManager, &mut LogManager) -> R,
     ) -> R {
         let image = Arc::new(self.image.clone());
+        let mut disk = crate::disk::Disk::default();
         let mut io = Io {
+            disk: &mut disk,
             env: Env {
                 now: self.now,
                 clock_skew_ms: 0,

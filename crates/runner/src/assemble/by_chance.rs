@@ -1,10 +1,14 @@
 //! From what a scenario says of the faults that strike by chance to the faults themselves.
 
-use eosim_scenario::plan::{Crash as CrashPlan, Partition as PartitionPlan};
+use eosim_scenario::plan::{
+    Crash as CrashPlan, Partition as PartitionPlan, RestartLoop as RestartLoopPlan,
+};
 use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::fault::{
-    ByChance, ConnectionReset, Crash, GcPause, LateRequest, LostRequest, LostResponse, Partition,
-    Phase, Random, Range, Rate, SlowLink,
+    ByChance, ClockJump, ConnectionReset, ControllerAway, Crash, DiskError, GcPause,
+    ImpossibleDuplicate, ImpossibleReorder, LateRequest, LoadError, LostRequest, LostResponse,
+    Partition, Phase, Random, Range, Rate, ReplicationStall, RestartLoop, SlowActor, SlowLink,
+    StaleMetadata, Times,
 };
 use eosim_types::{Duration, Instant};
 
@@ -44,6 +48,40 @@ pub(super) fn random(plan: &Plan, actors: &Actors) -> Random {
             slower: range(said.slower_ms),
             lasts: range(said.lasts_ms),
         },
+        slow_actor: |said| SlowActor {
+            every: ms(said.every_ms),
+            targets: actors.stallable(said.target),
+            pause: range(said.pause_ms),
+            lasts: range(said.lasts_ms),
+        },
+        restart_loop: |said| restart_loop(plan, actors, said),
+        clock_jump: |said| ClockJump {
+            every: ms(said.every_ms),
+            targets: actors.with_clocks(said.target),
+            off_by: range(said.off_by_ms),
+        },
+        controller_away: |said| {
+            ControllerAway { every: ms(said.every_ms), lasts: range(said.lasts_ms) }
+        },
+        replication_stall: |said| ReplicationStall {
+            every: ms(said.every_ms),
+            brokers: actors.brokers(),
+            lasts: range(said.lasts_ms),
+        },
+        stale_metadata: |said| StaleMetadata { delay: range(said.delay_ms) },
+        disk_error: |said| DiskError {
+            every: ms(said.every_ms),
+            brokers: actors.brokers(),
+            after_write: rate(said.after_write),
+            down: range(said.down_ms),
+        },
+        load_error: |said| LoadError {
+            every: ms(said.every_ms),
+            brokers: actors.brokers(),
+            lasts: range(said.lasts_ms),
+        },
+        impossible_duplicate: |said| ImpossibleDuplicate { after: range(said.delay_ms) },
+        impossible_reorder: |said| ImpossibleReorder { delay: range(said.delay_ms) },
     }
     random
 }
@@ -64,6 +102,17 @@ fn partition(actors: &Actors, said: &PartitionPlan) -> Partition {
         peers: actors.peers(said.peers),
         one_way: rate(said.one_way),
         lasts: range(said.lasts_ms),
+    }
+}
+
+fn restart_loop(plan: &Plan, actors: &Actors, said: &RestartLoopPlan) -> RestartLoop {
+    let times = |bound| u32::try_from(bound).expect("at most 100");
+    RestartLoop {
+        every: ms(said.every_ms),
+        targets: crash_targets(plan, actors, said.target),
+        times: Times { min: times(said.times.min), max: times(said.times.max) },
+        up: range(said.up_ms),
+        down: range(said.down_ms),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who in a plan is what, and whom a fault means by that.
 
 use eosim_scenario::Plan;
-use eosim_scenario::plan::{self, CrashTarget, LinkPeers, LinkTarget, PauseTarget};
+use eosim_scenario::plan::{self, ClockTarget, CrashTarget, LinkPeers, LinkTarget, PauseTarget};
 use eosim_sim::fault::{Peers, Side};
 use eosim_types::{ActorId, Names};
 
@@ -31,7 +31,8 @@ impl Actors {
         (from..to).map(id).collect()
     }
 
-    fn brokers(&self) -> Vec<ActorId> {
+    /// All brokers.
+    pub(super) fn brokers(&self) -> Vec<ActorId> {
         self.range(1, 1 + self.brokers)
     }
 
@@ -58,6 +59,15 @@ impl Actors {
             PauseTarget::Producer => self.producers(),
             PauseTarget::Consumer => self.range(consumers, self.names.len()),
             PauseTarget::Transformer => self.transformers(),
+        }
+    }
+
+    /// Whose clock may jump.
+    pub(super) fn with_clocks(&self, target: ClockTarget) -> Vec<ActorId> {
+        match target {
+            ClockTarget::Any => self.range(1, self.names.len()),
+            ClockTarget::Broker => self.brokers(),
+            ClockTarget::Client => self.range(1 + self.brokers, self.names.len()),
         }
     }
 

@@ -1,8 +1,12 @@
 //! Faults that strike at random, each with its parameters.
 
+mod disk;
 mod network;
+mod process;
 
-pub use network::{LinkPeers, LinkTarget, Partition, SlowLink};
+pub use disk::{DiskError, LoadError};
+pub use network::{LinkPeers, LinkTarget, Outage, Partition, SlowLink, StaleMetadata};
+pub use process::{ClockJump, ClockTarget, RestartLoop, SlowActor};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,12 +77,44 @@ faults! {
     partition: Partition as "Partition",
     /// What travels between somebody and others takes longer for a while.
     slow_link: SlowLink as "SlowLink",
+    /// A process stalls again and again for a while, so that each of its events is withheld for some
+    /// time.
+    slow_actor: SlowActor as "SlowActor",
+    /// A process dies and is started again several times in a row.
+    restart_loop: RestartLoop as "RestartLoop",
+    /// A wall clock is off by another amount from one moment to the next; timers are not concerned.
+    clock_jump: ClockJump as "ClockJump",
+    /// Nobody reaches the controller for a while, and it reaches nobody.
+    controller_away: Outage as "Outage",
+    /// A broker and the other brokers do not reach each other for a while, so that followers fall
+    /// behind; everybody else reaches both.
+    replication_stall: Outage as "Outage",
+    /// A broker hears late of the cluster's metadata; how likely, per answer to its poll.
+    stale_metadata: StaleMetadata as "StaleMetadata",
+    /// An append fails, before anything is written or after: KAFKA_STORAGE_ERROR, and the broker
+    /// halts.
+    disk_error: DiskError as "DiskError",
+    /// A transaction coordinator cannot read a partition that it loads to its end.
+    load_error: LoadError as "LoadError",
+    /// A request is delivered twice, which TCP makes impossible: what breaks is not Kafka's fault.
+    impossible_duplicate: LateRequest as "LateRequest",
+    /// A request is overtaken on its connection, which TCP makes impossible: what breaks is not
+    /// Kafka's fault.
+    impossible_reorder: LateRequest as "LateRequest",
 }
 
 impl Faults {
     /// Nothing is said about faults, not even when their phase ends.
     pub(crate) fn is_unset(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Some requests may be handled long after their sender gave them up.
+    #[must_use]
+    pub fn make_requests_late(&self) -> bool {
+        ["late_request", "partition", "slow_link", "impossible_duplicate", "impossible_reorder"]
+            .iter()
+            .any(|name| self.has(name))
     }
 
     /// No fault is on.
@@ -99,7 +135,7 @@ pub struct LostRequest {
     pub silent: bool,
 }
 
-/// The first copy of a request is processed after the client gave it up.
+/// A request, or a copy of it, arrives later than what is sent after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LateRequest {

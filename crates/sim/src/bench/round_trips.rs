@@ -5,7 +5,7 @@ use eosim_actor::{Actor, Choices, Correlation, CrashKind, Cx, Event, Lane, Out, 
 use eosim_types::{ActorId, Duration};
 
 use super::{CLIENTS, LATENCY_MAX, LATENCY_MIN, LOST_OF, Outcome, ROUND_TRIPS_EACH, TIMEOUT};
-use crate::fault::{ByChance, LostResponse, Phase, Random, Rate};
+use crate::fault::{ByChance, Described, LostResponse, Phase, Random, Rate};
 use crate::rng::Seeded;
 use crate::world::{Latency, Limits, Settings, World};
 use eosim_types::Instant;
@@ -23,6 +23,12 @@ pub struct RoundTrips {
 /// Both ways: the number of a round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Id(u32);
+
+impl Described for Id {
+    fn api(&self) -> &'static str {
+        "Id"
+    }
+}
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Party {

@@ -1,6 +1,6 @@
 //! Any actor of a cluster.
 
-use eosim_actor::{Actor, CrashKind, Cx, Event, Out};
+use eosim_actor::{Actor, CrashKind, Cx, DiskError, Event, Out};
 use eosim_broker::Broker;
 use eosim_broker::controller::Controller;
 use eosim_clients::Client;
@@ -64,6 +64,19 @@ impl Actor for ClusterActor {
             Self::Controller(controller) => controller.crash(kind),
             Self::Broker(broker) => broker.crash(kind),
             Self::Client(client) => client.crash(kind),
+        }
+    }
+
+    fn break_disk(&mut self, error: DiskError) {
+        if let Self::Broker(broker) = self {
+            broker.break_disk(error);
+        }
+    }
+
+    fn mend_disk(&mut self, error: DiskError) -> bool {
+        match self {
+            Self::Broker(broker) => broker.mend_disk(error),
+            Self::Controller(_) | Self::Client(_) => false,
         }
     }
 }

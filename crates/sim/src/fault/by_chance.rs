@@ -4,7 +4,7 @@
 use eosim_actor::{Site, Stream};
 use eosim_types::{ActorId, Duration, Instant};
 
-use super::{Command, Count, Envelope, Fate, FaultCx, Phase, Rate, Way};
+use super::{Command, Count, Described, Envelope, Fate, FaultCx, Phase, Rate, Way};
 
 /// One kind of fault: what it does once it strikes.
 pub trait Fault {
@@ -27,14 +27,22 @@ pub trait Fault {
         None
     }
 
+    /// May it hit this message, of those that travel on [`Fault::WAY`]?
+    #[inline]
+    fn concerns<M: Described>(&self, _: &M) -> bool {
+        true
+    }
+
     /// It strikes a message that is sent on [`Fault::WAY`].
     #[inline]
     fn message<M>(&self, _: &mut FaultCx<'_>, _: Phase, _: Envelope<'_, M>) -> Fate {
         Fate::Deliver
     }
 
-    /// It strikes `actor` at a tick.
-    fn process(&self, _: &mut FaultCx<'_>, _: Phase, _actor: ActorId) {}
+    /// It strikes `actor` at a tick; how often in a row.
+    fn process(&self, _: &mut FaultCx<'_>, _: Phase, _actor: ActorId) -> u64 {
+        0
+    }
 }
 
 /// A fault with its chance.
@@ -68,13 +76,14 @@ impl<F: Fault> ByChance<F> {
 
     /// What becomes of a message.
     #[inline]
-    pub(super) fn sent<M>(
+    pub(super) fn sent<M: Described>(
         &mut self,
         cx: &mut FaultCx<'_>,
         phase: Phase,
         envelope: Envelope<'_, M>,
     ) -> Fate {
-        if !self.rate.strikes(cx, F::SITE, envelope.from) {
+        if !self.fault.concerns(envelope.message) || !self.rate.strikes(cx, F::SITE, envelope.from)
+        {
             return Fate::Deliver;
         }
         let fate = self.fault.message(cx, phase, envelope);
@@ -87,8 +96,7 @@ impl<F: Fault> ByChance<F> {
         let targets = self.fault.ticks().map_or(&[][..], |(_, targets)| targets);
         for &actor in targets {
             if self.rate.strikes(cx, F::SITE, actor) {
-                self.count.apply(false);
-                self.fault.process(cx, phase, actor);
+                self.count.applied += self.fault.process(cx, phase, actor);
             }
         }
         self.wake(cx, phase, cx.now);

@@ -30,11 +30,12 @@ impl Fault for Crash {
         Some((self.every, &self.targets))
     }
 
-    fn process(&self, cx: &mut FaultCx<'_>, phase: Phase, actor: ActorId) {
+    fn process(&self, cx: &mut FaultCx<'_>, phase: Phase, actor: ActorId) -> u64 {
         let power_loss = self.power_loss.strikes(cx, POWER_LOSS, actor);
         let kind = if power_loss { CrashKind::PowerLoss } else { CrashKind::Process };
         let down = phase.cut(cx.now, self.down.draw(cx, DOWN, actor));
         cx.order(cx.now, Command::Crash { actor, kind });
         cx.order(cx.now + down, Command::Restart { actor });
+        1
     }
 }

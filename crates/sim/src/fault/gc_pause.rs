@@ -28,9 +28,10 @@ impl Fault for GcPause {
         Some((self.every, &self.targets))
     }
 
-    fn process(&self, cx: &mut FaultCx<'_>, phase: Phase, actor: ActorId) {
+    fn process(&self, cx: &mut FaultCx<'_>, phase: Phase, actor: ActorId) -> u64 {
         let lasts = phase.cut(cx.now, self.lasts.draw(cx, LASTS, actor));
         cx.order(cx.now, Command::Pause { actor });
         cx.order(cx.now + lasts, Command::Resume { actor });
+        1
     }
 }

@@ -43,7 +43,7 @@ impl Fault for Partition {
         Some((self.every, &self.targets))
     }
 
-    fn process(&self, cx: &mut FaultCx<'_>, phase: Phase, actor: ActorId) {
+    fn process(&self, cx: &mut FaultCx<'_>, phase: Phase, actor: ActorId) -> u64 {
         let (mut from, mut to) =
             (Side::one(actor), draw_peers(&self.peers, cx, PEERS, PEER, actor));
         let both_ways = !self.one_way.strikes(cx, ONE_WAY, actor);
@@ -53,6 +53,7 @@ impl Fault for Partition {
         let lasts = phase.cut(cx.now, self.lasts.draw(cx, LASTS, actor));
         cx.order(cx.now, Command::Cut { from, to, both_ways });
         cx.order(cx.now + lasts, Command::Mend { from, to, both_ways });
+        1
     }
 }
 

@@ -7,8 +7,10 @@
 use eosim_types::{Duration, ErrorCode, Instant};
 
 use super::{
-    ByChance, Cause, Command, ConnectionReset, Count, Crash, Envelope, Fate, Fault, FaultCx,
-    FaultHook, GcPause, LateRequest, LostRequest, LostResponse, Partition, SlowLink, Way, Zombie,
+    ByChance, Cause, ClockJump, Command, ConnectionReset, ControllerAway, Count, Crash, Described,
+    DiskError, Envelope, Fate, Fault, FaultCx, FaultHook, GcPause, ImpossibleDuplicate,
+    ImpossibleReorder, LateRequest, LoadError, LostRequest, LostResponse, Partition,
+    ReplicationStall, RestartLoop, SlowActor, SlowLink, StaleMetadata, Way, Zombie,
 };
 
 /// When faults may strike: from `start` on and before `end`.
@@ -87,7 +89,7 @@ macro_rules! faults {
             }
 
             /// Offers a message to those faults that may hit it; the first fate decided counts.
-            fn strike<M>(
+            fn strike<M: Described>(
                 &mut self,
                 may_hit: u32,
                 cx: &mut FaultCx<'_>,
@@ -109,7 +111,7 @@ macro_rules! faults {
             }
         }
 
-        impl<M> FaultHook<M> for Random {
+        impl<M: Described> FaultHook<M> for Random {
             fn start(&mut self, cx: &mut FaultCx<'_>) {
                 self.scope = Scope::default();
                 $(
@@ -179,4 +181,24 @@ faults! {
     partition: Partition,
     /// Messages between two actors take longer.
     slow_link: SlowLink,
+    /// A process stalls again and again.
+    slow_actor: SlowActor,
+    /// A process dies several times in a row.
+    restart_loop: RestartLoop,
+    /// A wall clock jumps.
+    clock_jump: ClockJump,
+    /// Nobody reaches the controller.
+    controller_away: ControllerAway,
+    /// Brokers do not reach each other.
+    replication_stall: ReplicationStall,
+    /// Metadata come late.
+    stale_metadata: StaleMetadata,
+    /// An append fails, and the broker halts.
+    disk_error: DiskError,
+    /// A coordinator cannot read its log to the end.
+    load_error: LoadError,
+    /// A request is delivered twice.
+    impossible_duplicate: ImpossibleDuplicate,
+    /// A request is overtaken on its connection.
+    impossible_reorder: ImpossibleReorder,
 }

@@ -77,6 +77,22 @@ impl Range {
     }
 }
 
+/// A number of times between two bounds, both included.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Times {
+    /// The least, which is the quiet choice.
+    pub min: u32,
+    /// The most.
+    pub max: u32,
+}
+
+impl Times {
+    /// Draws one.
+    pub fn draw(self, cx: &mut FaultCx<'_>, site: Site, entity: ActorId) -> u32 {
+        self.min + cx.choose(site, entity, self.max - self.min + 1)
+    }
+}
+
 /// How often a fault was done, and how often that made a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Count {

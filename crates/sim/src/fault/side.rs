@@ -16,6 +16,9 @@ pub struct Side {
 }
 
 impl Side {
+    /// Everybody.
+    pub const ALL: Self = Self { first: ActorId(0), last: ActorId(u16::MAX) };
+
     /// `actor` alone.
     #[must_use]
     pub const fn one(actor: ActorId) -> Self {

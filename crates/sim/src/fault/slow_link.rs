@@ -35,12 +35,13 @@ impl Fault for SlowLink {
         Some((self.every, &self.targets))
     }
 
-    fn process(&self, cx: &mut FaultCx<'_>, phase: Phase, actor: ActorId) {
+    fn process(&self, cx: &mut FaultCx<'_>, phase: Phase, actor: ActorId) -> u64 {
         let to = draw_peers(&self.peers, cx, PEERS, PEER, actor);
         let by = self.slower.draw(cx, SLOWER, actor);
         let lasts = phase.cut(cx.now, self.lasts.draw(cx, LASTS, actor));
         let slow = |by| Command::Slow { from: Side::one(actor), to, by };
         cx.order(cx.now, slow(by));
         cx.order(cx.now + lasts, slow(Duration::ZERO));
+        1
     }
 }

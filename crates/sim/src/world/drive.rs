@@ -46,7 +46,7 @@ pub enum Stop {
 impl<A, C, F, L> World<A, C, F, L>
 where
     A: Actor,
-    A::Message: Hash,
+    A::Message: Clone + Hash,
     C: Choices,
     F: FaultHook<A::Message>,
     L: Listener<A::Message, A::Observation>,

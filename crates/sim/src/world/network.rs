@@ -6,10 +6,10 @@ use eosim_actor::{Actor, Choices, Correlation, Event, Lane, RequestToken, Site, 
 use eosim_types::{ActorId, Duration, ErrorCode};
 
 use super::World;
-use super::connection::{Connection, Flow, NONE};
+use super::connection::{Connection, Flow, NONE, Request};
 use super::process::{Condition, Ring, Route};
 use super::queue::Body;
-use crate::fault::{Envelope, Fate, FaultHook, HoldKey, Way};
+use crate::fault::{Cause, Envelope, Fate, FaultHook, HoldKey, Way};
 use crate::listener::Listener;
 
 /// Asks the fault hook what becomes of a message, and tells the listener if it is unusual.
@@ -50,7 +50,7 @@ pub(super) type Taken<M> = Option<(ActorId, Event<M>)>;
 impl<A, C, F, L> World<A, C, F, L>
 where
     A: Actor,
-    A::Message: Hash,
+    A::Message: Clone + Hash,
     C: Choices,
     F: FaultHook<A::Message>,
     L: Listener<A::Message, A::Observation>,
@@ -189,13 +189,13 @@ where
         self.connections[slot].is_established = !cut_off;
         if refused {
             self.connections[slot].receiver_up = false;
-            self.refuse(slot, cut_off);
+            self.refuse_connection(slot, cut_off);
         }
         slot
     }
 
     /// The opener learns that nobody accepts its connection, as soon as anything can be learned.
-    fn refuse(&mut self, slot: u32, cut_off: bool) {
+    fn refuse_connection(&mut self, slot: u32, cut_off: bool) {
         if cut_off {
             self.announce_break(slot);
         } else {
@@ -217,6 +217,11 @@ where
                 self.break_connection(slot);
                 self.drop_request(request);
             }
+            (Flow::Free, Fate::Twice(after, cause)) => {
+                self.send_copy(request, after, cause);
+                self.travel(way, request, Duration::ZERO);
+            }
+            (Flow::Free, Fate::Overtaken(by)) => self.travel_alone(request, by),
             (Flow::Free, Fate::Silence) => {
                 *flow = Flow::Silent;
                 self.drop_request(request);
@@ -248,6 +253,32 @@ where
                 self.travel(way, request, Duration::ZERO);
             }
         }
+    }
+
+    /// Sends a copy of a request, on a connection of its own on which nobody waits for an answer.
+    fn send_copy(&mut self, request: u32, after: Duration, cause: Cause) {
+        let original = &self.requests[request];
+        let (message, correlation) = (original.message.clone(), original.correlation);
+        let Connection { from, to, lane, .. } = self.connections[original.connection];
+        let slot = self.connections.take();
+        let connection = &mut self.connections[slot];
+        connection.open(from, to, lane);
+        connection.opener_up = false;
+        connection.receiver_up = self.processes[usize::from(to.0)].condition != Condition::Down;
+        self.request_count += 1;
+        let (number, late) = (self.request_count, Some(cause));
+        let copy = self.requests.take();
+        let copied =
+            Request { number, connection: slot, correlation, late, message, ..Request::default() };
+        self.requests[copy] = copied;
+        self.travel(Way::Request, copy, after);
+    }
+
+    /// Sends a request on its way, past the order of its connection.
+    fn travel_alone(&mut self, request: u32, extra: Duration) {
+        let sender = self.connection_of(request).from;
+        let at = self.now + latency!(self, sender) + extra;
+        self.queue.push(at, Body::Request(request));
     }
 
     /// Sends a message on its way.

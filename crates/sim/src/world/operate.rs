@@ -16,7 +16,7 @@ use crate::listener::Listener;
 impl<A, C, F, L> World<A, C, F, L>
 where
     A: Actor,
-    A::Message: Hash,
+    A::Message: Clone + Hash,
     C: Choices,
     F: FaultHook<A::Message>,
     L: Listener<A::Message, A::Observation>,
@@ -65,6 +65,19 @@ where
             Command::Cut { from, to, both_ways } => self.cut(cause, from, to, both_ways),
             Command::Mend { from, to, both_ways } => self.mend(cause, from, to, both_ways),
             Command::Slow { from, to, by } => self.slow(cause, from, to, by),
+            Command::SetClock { actor, off_by_ms } => {
+                self.processes[usize::from(actor.0)].set_clock(off_by_ms)
+            }
+            Command::BreakDisk { actor, error } => {
+                self.actors.get_mut(usize::from(actor.0)).is_some_and(|state| {
+                    state.break_disk(error);
+                    false
+                })
+            }
+            Command::MendDisk { actor, error } => {
+                let state = self.actors.get_mut(usize::from(actor.0));
+                state.is_some_and(|state| state.mend_disk(error))
+            }
             Command::Heal => self.heal(),
             Command::Wake => {
                 let mut cx = FaultCx { cause, ..fault_cx!(self) };
@@ -141,8 +154,8 @@ where
     }
 
     /// The process ends by itself.
-    pub(super) fn exit(&mut self, actor: ActorId) {
-        self.crash(actor, CrashKind::Stopped);
+    pub(super) fn exit(&mut self, actor: ActorId, kind: CrashKind) {
+        self.crash(actor, kind);
     }
 
     /// Its effect is reported when the first event is withheld.
@@ -181,6 +194,7 @@ where
         for actor in (0..=u16::MAX).map(ActorId).take(self.processes.len()) {
             self.resume(actor);
             self.restart(actor);
+            self.processes[usize::from(actor.0)].set_clock_right();
         }
         false
     }

@@ -30,6 +30,8 @@ pub(super) enum Condition {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Process {
     pub(super) node: Node,
+    /// How far its clock is off by itself, if a fault has set it since.
+    own_clock_skew_ms: Option<i64>,
     pub(super) condition: Condition,
     /// It has not heard yet that it begins.
     pub(super) starting: bool,
@@ -77,7 +79,7 @@ pub(super) enum Ring {
 impl Process {
     /// Forgets everything but the memory.
     pub(super) fn reset(&mut self) {
-        self.node = Node::default();
+        (self.node, self.own_clock_skew_ms) = (Node::default(), None);
         self.condition = Condition::Up;
         self.starting = true;
         self.connections.clear();
@@ -88,6 +90,20 @@ impl Process {
     #[inline]
     pub(super) fn is_paused(&self) -> bool {
         matches!(self.condition, Condition::Paused(_))
+    }
+
+    /// The wall clock is off by another amount; returns whether it is.
+    pub(super) fn set_clock(&mut self, off_by_ms: i64) -> bool {
+        let before = std::mem::replace(&mut self.node.clock_skew_ms, off_by_ms);
+        self.own_clock_skew_ms.get_or_insert(before);
+        before != off_by_ms
+    }
+
+    /// The wall clock is as it was when the run began.
+    pub(super) fn set_clock_right(&mut self) {
+        if let Some(skew) = self.own_clock_skew_ms.take() {
+            self.node.clock_skew_ms = skew;
+        }
     }
 
     /// Sets a timer; returns whether an event must be queued for `at`.

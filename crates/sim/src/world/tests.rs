@@ -1,11 +1,13 @@
 //! What the network and the operator do, seen from a server and from clients played by hand.
 
 mod links;
+mod machines;
 
 use std::collections::VecDeque;
 
 use eosim_actor::{
-    Actor, Correlation, CrashKind, Cx, Effect, Event, Lane, Out, RequestToken, Scripted, TimerKey,
+    Actor, Correlation, CrashKind, Cx, DiskError as Broken, Effect, Event, Lane, Out, RequestToken,
+    Scripted, TimerKey,
 };
 use eosim_types::machine::EntryState;
 use eosim_types::message::Facts;
@@ -25,13 +27,19 @@ const ALICE: ActorId = ActorId(1);
 const BOB: ActorId = ActorId(2);
 const LANE: Lane = Lane(0);
 const MILLI: Duration = Duration(1_000);
+/// A message that asks for metadata.
+const METADATA: u32 = 77;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Id(u32);
 
 impl Described for Id {
     fn api(&self) -> &'static str {
-        if self.0 < 100 { "Small" } else { "Large" }
+        match self.0 {
+            METADATA => "FetchMetadata",
+            0..100 => "Small",
+            _ => "Large",
+        }
     }
     fn says(&self, wanted: &Facts) -> bool {
         wanted.base_sequence.is_none_or(|sequence| u32::try_from(sequence.0) == Ok(self.0))
@@ -50,6 +58,10 @@ struct Server {
     kept: VecDeque<RequestToken>,
     alarm: Option<Instant>,
     alarms: Vec<u64>,
+    /// How its disk has been broken, and whether it has noticed.
+    broken: Vec<Broken>,
+    fails: bool,
+    has_failed: bool,
 }
 
 impl Actor for Server {
@@ -74,6 +86,10 @@ impl Actor for Server {
                 } else {
                     out.respond(token, message);
                 }
+                if std::mem::take(&mut self.fails) {
+                    self.has_failed = true;
+                    out.halt();
+                }
             }
             Event::Timer(_) => self.alarms.push(cx.now().0 / 1_000),
             Event::StopRequested => out.exit(),
@@ -84,6 +100,16 @@ impl Actor for Server {
     fn crash(&mut self, kind: CrashKind) {
         assert_ne!(kind, CrashKind::PowerLoss, "no test pulls the plug");
         self.kept.clear();
+    }
+
+    fn break_disk(&mut self, error: Broken) {
+        self.broken.push(error);
+        self.fails = true;
+    }
+
+    fn mend_disk(&mut self, _: Broken) -> bool {
+        self.fails = false;
+        std::mem::take(&mut self.has_failed)
     }
 }
 

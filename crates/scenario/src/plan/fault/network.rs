@@ -84,3 +84,28 @@ pub struct SlowLink {
     #[schemars(with = "SpreadMillis")]
     pub lasts_ms: Spread,
 }
+
+/// Part of the network is cut for a while.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// How likely, per node whom it concerns and tick.
+    pub rate: Probability,
+    /// The time from one tick to the next.
+    #[schemars(with = "Tick")]
+    pub every_ms: u64,
+    /// How long it lasts.
+    #[schemars(with = "SpreadMillis")]
+    pub lasts_ms: Spread,
+}
+
+/// A broker hears late of the cluster's metadata.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StaleMetadata {
+    /// How likely, per answer to its poll.
+    pub rate: Probability,
+    /// How much later it comes.
+    #[schemars(with = "SpreadMillis")]
+    pub delay_ms: Spread,
+}
