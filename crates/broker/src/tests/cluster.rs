@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use eosim_actor::{
-    Actor, Correlation, CrashKind, Cx, Effect, Event, Out, Quiet, RequestToken, TimerKey,
+    Actor, Correlation, CrashKind, Cx, DiskError, Effect, Event, Out, Quiet, RequestToken, TimerKey,
 };
 use eosim_types::config::{BrokerConfig, TopicConfig};
 use eosim_types::message::{Message, Request, Response};
@@ -374,6 +374,23 @@ impl Cluster {
         let actor = ActorId::of_broker(BrokerId(id));
         self.down.remove(&actor);
         self.push(actor, Duration::ZERO, Delivery::Event(Event::Started));
+    }
+
+    /// The disk of broker `id` fails.
+    pub(super) fn break_disk(&mut self, id: i32, error: DiskError) {
+        let actor = ActorId::of_broker(BrokerId(id));
+        self.brokers.get_mut(&actor).unwrap().break_disk(error);
+    }
+
+    /// The disk of broker `id` is sound; has it failed?
+    pub(super) fn mend_disk(&mut self, id: i32, error: DiskError) -> bool {
+        let actor = ActorId::of_broker(BrokerId(id));
+        self.brokers.get_mut(&actor).unwrap().mend_disk(error)
+    }
+
+    /// Does broker `id` run?
+    pub(super) fn is_up(&self, id: i32) -> bool {
+        !self.down.contains(&ActorId::of_broker(BrokerId(id)))
     }
 
     /// Broker `id` is asked to stop in good order.

@@ -3,6 +3,7 @@
 mod acks;
 mod add_partitions_to_txn;
 mod cluster;
+mod disk;
 mod fetcher;
 mod fixture;
 mod lifecycle;
