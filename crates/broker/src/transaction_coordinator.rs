@@ -273,11 +273,11 @@ impl TransactionCoordinatorService {
         }
     }
 
-    /// A load that failed is tried again, and the partition stays loading until one succeeds.
+    /// A load that failed is tried again, and the partition stays loading until one succeeds. Other
+    /// loads wait: one of a later leader epoch must not come first (C-LOAD-8).
     fn load_again(&mut self, io: &mut Io<'_>, load: &Load) {
         let at = io.now() + LOAD_RETRY_BACKOFF;
-        self.loads.push_back(Load { at, ..load.clone() });
-        io.wake_at(Timer::TransactionStateLoad, at);
+        self.loads.push_front(Load { at, ..load.clone() });
     }
 
     /// A replica that leads no more has nothing to read.

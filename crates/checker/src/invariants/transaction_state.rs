@@ -7,7 +7,7 @@
 //! Legal differences, and only these:
 //! - a transition that is being written (a pending state): memory is still what the record before
 //!   says; one whose append has not been replicated within its time limit was given up (C-APP-3),
-//!   and its record stays (H-1);
+//!   and its record stays (H-1), and may have compacted away what memory says;
 //! - while markers are on their way the set of partitions shrinks in memory only (C-MRK-13);
 //! - an id that was never written successfully has no record (C-INIT-10);
 //! - a fence of transaction versions 0 and 1 raises the epoch in memory first (C-END-6, C-END-19);
@@ -92,10 +92,11 @@ fn judge(
             add(cx, owner, id, "id missing", &format!("{said}; memory knows nothing"), report);
         }
     }
-    let now = end.dump.at.as_millis();
+    let (now, is_compacted) = (end.dump.at.as_millis(), is_compacted(replica));
     for (&id, &memory) in &held {
         let list = records.get(&id).map_or(&[][..], Vec::as_slice);
-        if let Some(shape) = contradiction(cx, now, owner.leader_epoch, memory, list) {
+        let found = contradiction(cx, now, owner.leader_epoch, memory, list, is_compacted);
+        if let Some(shape) = found {
             let said = describe_value(list.last().and_then(|logged| logged.value));
             let summary = format!("{said}; memory holds {}", describe(memory));
             add(cx, owner, id, shape, &summary, report);
@@ -127,6 +128,7 @@ fn contradiction(
     owner_epoch: LeaderEpoch,
     memory: &TransactionDump,
     list: &[Logged<'_>],
+    is_compacted: bool,
 ) -> Option<&'static str> {
     let mut first = None;
     for (age, logged) in list.iter().rev().enumerate() {
@@ -140,7 +142,18 @@ fn contradiction(
         }
     }
     let was_never_written = memory.producer_epoch == ProducerEpoch::NONE;
-    if was_never_written { None } else { first.or(Some("no record")) }
+    let may_be_gone = is_compacted && first.is_some();
+    if was_never_written || may_be_gone { None } else { first.or(Some("no record")) }
+}
+
+/// Has compaction, or the deletion of old records, left gaps?
+fn is_compacted(replica: &ReplicaDump) -> bool {
+    let mut next = 0;
+    replica.batches.iter().any(|batch| {
+        let is_gap = batch.base_offset > next;
+        next = batch.next_offset();
+        is_gap
+    })
 }
 
 /// Is `logged` the transition that is being written?

@@ -177,6 +177,11 @@ fn transaction_state_is_behind_only_while_a_transition_is_written_or_was_given_u
     let mut late = coordinated(&records, Some(before));
     late.at = Instant::START + Duration::from_millis(12_000);
     assert_eq!(names(&h, &late), [""; 0]);
+    // What memory says may be gone from the log, if anything is.
+    let mut compacted = coordinated(&records[1..], Some(writing.clone()));
+    assert_eq!(names(&h, &compacted), ["state differs"]);
+    compacted.replicas[0].batches[0].base_offset = 1;
+    assert_eq!(names(&h, &compacted), [""; 0]);
     // What an earlier coordinator wrote was loaded.
     let mut loaded = coordinated(&records, Some(writing));
     loaded.replicas[0].batches[1].partition_leader_epoch = LeaderEpoch(2);
