@@ -44,6 +44,32 @@ pub enum DiskError {
     },
 }
 
+/// What an operator, or a process by itself, does at a moment that nobody planned.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Operation {
+    /// A leader is elected.
+    ElectLeader {
+        /// A pick of the partition.
+        partition: u32,
+        /// It may be one that is not in sync.
+        unclean: bool,
+    },
+    /// A partition is given other replicas.
+    Reassign {
+        /// A pick of the partition.
+        partition: u32,
+        /// A pick of its replicas.
+        replicas: u32,
+    },
+    /// What is done from time to time is done now.
+    Housekeeping,
+}
+
+impl Operation {
+    /// Out of how many a pick is drawn; who carries it out takes it modulo what there is.
+    pub const PICKS: u32 = 1 << 16;
+}
+
 /// What happens to an actor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Event<M> {

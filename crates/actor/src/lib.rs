@@ -14,7 +14,9 @@ mod out;
 pub use choices::{
     Choices, Picked, Quiet, Recorded, Recorder, ReplayError, Scripted, Site, Stream,
 };
-pub use event::{Correlation, CrashKind, DiskError, Event, Lane, RequestToken, TimerKey};
+pub use event::{
+    Correlation, CrashKind, DiskError, Event, Lane, Operation, RequestToken, TimerKey,
+};
 pub use out::{Effect, Out};
 
 use eosim_types::{ActorId, Env, Instant};
@@ -62,6 +64,16 @@ pub trait Actor {
     /// The process dies. The actor keeps what is durable under `kind` and forgets the rest; the
     /// world forgets its timers and connections. Its next event is [`Event::Started`].
     fn crash(&mut self, kind: CrashKind);
+
+    /// Somebody does this to it, now; has that changed anything?
+    fn operate(
+        &mut self,
+        _: &mut Cx<'_>,
+        _: Operation,
+        _: &mut Out<Self::Message, Self::Observation>,
+    ) -> bool {
+        false
+    }
 
     /// Its disk will fail, whichever process uses it, until it is mended.
     fn break_disk(&mut self, _: DiskError) {}

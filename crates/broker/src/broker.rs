@@ -6,7 +6,9 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use eosim_actor::{Actor, Correlation, CrashKind, Cx, DiskError, Event, RequestToken, TimerKey};
+use eosim_actor::{
+    Actor, Correlation, CrashKind, Cx, DiskError, Event, Operation, RequestToken, TimerKey,
+};
 use eosim_types::message::{Message, Request, Response};
 use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
@@ -333,6 +335,16 @@ impl Actor for Broker {
         self.take_logs_back();
         self.log_manager.crash(kind);
         self.process.reset();
+    }
+
+    fn operate(&mut self, cx: &mut Cx<'_>, operation: Operation, out: &mut Outbox) -> bool {
+        let does = operation == Operation::Housekeeping && self.process.image.version > 0;
+        if does {
+            let (mut io, mut parts) = self.split(cx, out);
+            parts.keep_house(&mut io);
+            self.settle(cx, out);
+        }
+        does
     }
 
     fn break_disk(&mut self, error: DiskError) {

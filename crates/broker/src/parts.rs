@@ -41,6 +41,12 @@ impl Parts<'_> {
         }
     }
 
+    /// All that is done from time to time is done now.
+    pub(crate) fn keep_house(&mut self, io: &mut Io<'_>) {
+        self.replica_manager.hurry_maintenance(io);
+        self.transaction_coordinator.keep_house(io);
+    }
+
     fn on_change(&mut self, io: &mut Io<'_>, tp: TopicPartition) {
         self.replica_manager.try_complete_actions(io, tp);
         if !tp.topic.is_internal() {

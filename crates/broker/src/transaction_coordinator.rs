@@ -196,6 +196,13 @@ impl TransactionCoordinatorService {
         coordinator.on_timer(&mut ctx, timer);
     }
 
+    /// Looks for transactions and ids that have expired.
+    pub(crate) fn keep_house(&mut self, io: &mut Io<'_>) {
+        let (coordinator, mut ctx) = self.parts(io);
+        coordinator.on_timer(&mut ctx, CoordinatorTimer::AbortTimedOutTransactions);
+        coordinator.on_timer(&mut ctx, CoordinatorTimer::RemoveExpiredTransactionalIds);
+    }
+
     /// Hands over appends that have ended and carries out what was decided. True if there was
     /// anything.
     #[inline]

@@ -28,8 +28,8 @@ pub use client::{
 pub use cluster::{Cluster, InternalTopic, Network, TopicPlan};
 pub use fault::{
     ClockJump, ClockTarget, ConnectionReset, Crash, CrashTarget, DiskError, FAULTS, Faults,
-    GcPause, LateRequest, LinkPeers, LinkTarget, LoadError, LostRequest, Outage, Partition,
-    PauseTarget, RestartLoop, SlowActor, SlowLink, StaleMetadata, Zombie,
+    GcPause, LateRequest, LeaderElection, LinkPeers, LinkTarget, LoadError, LostRequest, Operation,
+    Outage, Partition, PauseTarget, RestartLoop, SlowActor, SlowLink, StaleMetadata, Zombie,
 };
 pub use group_consumer::{CommitMode, GroupConsumer, GroupConsumerInstance};
 pub use names::{

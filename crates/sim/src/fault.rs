@@ -15,15 +15,18 @@ mod controller_away;
 mod crash;
 mod disk_error;
 mod gc_pause;
+mod housekeeping;
 mod impossible_duplicate;
 mod impossible_reorder;
 mod late_request;
+mod leader_election;
 mod load_error;
 mod lost_request;
 mod lost_response;
 mod partition;
 mod random;
 mod rate;
+mod reassignment;
 mod replication_stall;
 mod restart_loop;
 mod side;
@@ -42,15 +45,18 @@ pub use controller_away::ControllerAway;
 pub use crash::Crash;
 pub use disk_error::DiskError;
 pub use gc_pause::GcPause;
+pub use housekeeping::Housekeeping;
 pub use impossible_duplicate::ImpossibleDuplicate;
 pub use impossible_reorder::ImpossibleReorder;
 pub use late_request::LateRequest;
+pub use leader_election::LeaderElection;
 pub use load_error::LoadError;
 pub use lost_request::LostRequest;
 pub use lost_response::LostResponse;
 pub use partition::Partition;
 pub use random::{Phase, Random, Scope};
 pub use rate::{Count, Range, Rate, Times};
+pub use reassignment::Reassignment;
 pub use replication_stall::ReplicationStall;
 pub use restart_loop::RestartLoop;
 pub use side::{Peers, Side};
@@ -59,7 +65,7 @@ pub use slow_link::SlowLink;
 pub use stale_metadata::StaleMetadata;
 pub use zombie::{Stall, Zombie};
 
-use eosim_actor::{Choices, CrashKind, DiskError as DiskErrorKind, Lane, Site};
+use eosim_actor::{Choices, CrashKind, DiskError as DiskErrorKind, Lane, Operation, Site};
 use eosim_types::{ActorId, Duration, ErrorCode, Instant, Marks};
 
 /// Which way a message travels on its connection.
@@ -244,6 +250,13 @@ pub enum Command {
         actor: ActorId,
         /// How it failed.
         error: DiskErrorKind,
+    },
+    /// Somebody does this to a process that runs.
+    Operate {
+        /// To whom.
+        actor: ActorId,
+        /// What.
+        operation: Operation,
     },
     /// Everything held back goes on, the network is whole and fast, every stalled process resumes,
     /// every dead one restarts, every clock is right. Disks are mended by whoever broke them.

@@ -17,6 +17,19 @@ macro_rules! fault_cx {
     };
 }
 
+/// What an actor is told of its surroundings, with the world's fields borrowed one by one.
+macro_rules! env {
+    ($world:expr, $node:expr) => {
+        eosim_types::Env {
+            now: $world.now,
+            clock_skew_ms: $node.clock_skew_ms,
+            kafka: $node.kafka,
+            defects: $world.settings.defects,
+            marks: &mut $world.marks,
+        }
+    };
+}
+
 mod connection;
 mod drive;
 mod links;
@@ -32,7 +45,7 @@ use std::hash::{Hash, Hasher};
 
 use eosim_actor::{Actor, Choices, CrashKind, Cx, Effect, Event, Out};
 use eosim_types::digest::Digest;
-use eosim_types::{ActorId, DefectSet, Env, Instant, Marks};
+use eosim_types::{ActorId, DefectSet, Instant, Marks};
 
 use crate::fault::{FaultHook, Order, Range};
 use crate::listener::{Listener, Stamp};
@@ -285,13 +298,7 @@ where
             return;
         };
         let node = self.processes[place].node;
-        let env = Env {
-            now: self.now,
-            clock_skew_ms: node.clock_skew_ms,
-            kafka: node.kafka,
-            defects: self.settings.defects,
-            marks: &mut self.marks,
-        };
+        let env = env!(self, node);
         state.step(&mut Cx { id: actor, env, choices: &mut self.choices }, event, &mut self.out);
         if self.looks_at_states {
             self.faults.stepped(&mut fault_cx!(self), actor, &self.marks);
@@ -301,7 +308,7 @@ where
 
     /// Does what was decided in a step, then what faults have ordered meanwhile.
     #[inline(always)]
-    fn carry_out(&mut self, stamp: Stamp) {
+    pub(super) fn carry_out(&mut self, stamp: Stamp) {
         let mut out = std::mem::take(&mut self.out);
         self.listener.effects(stamp, out.effects());
         for effect in out.drain() {

@@ -7,7 +7,7 @@
 
 use alloc::sync::Arc;
 
-use eosim_actor::{Actor, CrashKind, Cx, Event, Out, RequestToken, TimerKey};
+use eosim_actor::{Actor, CrashKind, Cx, Event, Operation, Out, RequestToken, TimerKey};
 use eosim_types::message::{
     BrokerHeartbeatRequest, BrokerHeartbeatResponse, Message, Request, Response,
 };
@@ -21,6 +21,7 @@ mod feature_control;
 #[cfg(test)]
 mod fixture;
 mod metadata_fetch;
+mod operation;
 mod producer_id_control;
 mod replication_control;
 #[cfg(test)]
@@ -235,6 +236,17 @@ impl Actor for Controller {
         if self.image.version > known {
             self.metadata_fetches.complete_all(&self.image, out);
         }
+    }
+
+    fn operate(&mut self, cx: &mut Cx<'_>, operation: Operation, out: &mut Outbox) -> bool {
+        let known = self.image.version;
+        let (replication, image) = (&mut self.replication_control, &mut self.image);
+        operation::carry_out(replication, image, operation, &mut cx.env);
+        let has_changed = self.image.version > known;
+        if has_changed {
+            self.metadata_fetches.complete_all(&self.image, out);
+        }
+        has_changed
     }
 
     fn crash(&mut self, _: CrashKind) {

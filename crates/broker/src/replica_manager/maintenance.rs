@@ -75,6 +75,12 @@ impl ReplicaManager {
         self.arm_maintenance(io);
     }
 
+    /// Runs all tasks now.
+    pub(crate) fn hurry_maintenance(&mut self, io: &mut Io<'_>) {
+        self.maintenance.next = [io.now(); TASKS.len()];
+        self.run_maintenance(io);
+    }
+
     fn arm_maintenance(&self, io: &mut Io<'_>) {
         if let Some(&at) = self.maintenance.next.iter().min() {
             io.wake_at(Timer::Maintenance, at);

@@ -7,7 +7,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use eosim_actor::{
-    Actor, Correlation, CrashKind, Cx, DiskError, Effect, Event, Out, Quiet, RequestToken, TimerKey,
+    Actor, Correlation, CrashKind, Cx, DiskError, Effect, Event, Operation, Out, Quiet,
+    RequestToken, TimerKey,
 };
 use eosim_types::config::{BrokerConfig, TopicConfig};
 use eosim_types::message::{Message, Request, Response};
@@ -179,6 +180,23 @@ pub(super) struct Cluster {
     marks: Box<Marks>,
 }
 
+/// What an actor is told of its surroundings.
+macro_rules! cx {
+    ($cluster:expr, $actor:expr) => {
+        Cx {
+            id: $actor,
+            env: Env {
+                now: $cluster.now,
+                clock_skew_ms: 0,
+                kafka: KafkaVersion::V4_4,
+                defects: $cluster.defects,
+                marks: &mut $cluster.marks,
+            },
+            choices: &mut Quiet,
+        }
+    };
+}
+
 impl Cluster {
     fn start_all(&mut self) {
         self.push(ActorId::CONTROLLER, Duration::ZERO, Delivery::Event(Event::Started));
@@ -282,17 +300,7 @@ impl Cluster {
 
     fn act(&mut self, actor: ActorId, event: Event<Message>) {
         let mut out = Out::new();
-        let mut cx = Cx {
-            id: actor,
-            env: Env {
-                now: self.now,
-                clock_skew_ms: 0,
-                kafka: KafkaVersion::V4_4,
-                defects: self.defects,
-                marks: &mut self.marks,
-            },
-            choices: &mut Quiet,
-        };
+        let mut cx = cx!(self, actor);
         match self.brokers.get_mut(&actor) {
             Some(broker) => broker.step(&mut cx, event, &mut out),
             None => self.controller.step(&mut cx, event, &mut out),
@@ -386,6 +394,13 @@ impl Cluster {
     pub(super) fn mend_disk(&mut self, id: i32, error: DiskError) -> bool {
         let actor = ActorId::of_broker(BrokerId(id));
         self.brokers.get_mut(&actor).unwrap().mend_disk(error)
+    }
+
+    /// Broker `id` keeps house; could it?
+    pub(super) fn keep_house(&mut self, id: i32) -> bool {
+        let actor = ActorId::of_broker(BrokerId(id));
+        let broker = self.brokers.get_mut(&actor).unwrap();
+        broker.operate(&mut cx!(self, actor), Operation::Housekeeping, &mut Out::new())
     }
 
     /// Does broker `id` run?

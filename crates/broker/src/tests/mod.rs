@@ -8,6 +8,7 @@ mod fetcher;
 mod fixture;
 mod lifecycle;
 mod markers;
+mod operation;
 mod recorded;
 mod replication;
 mod requests;

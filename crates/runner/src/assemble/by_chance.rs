@@ -5,10 +5,10 @@ use eosim_scenario::plan::{
 };
 use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::fault::{
-    ByChance, ClockJump, ConnectionReset, ControllerAway, Crash, DiskError, GcPause,
-    ImpossibleDuplicate, ImpossibleReorder, LateRequest, LoadError, LostRequest, LostResponse,
-    Partition, Phase, Random, Range, Rate, ReplicationStall, RestartLoop, SlowActor, SlowLink,
-    StaleMetadata, Times,
+    ByChance, ClockJump, ConnectionReset, ControllerAway, Crash, DiskError, GcPause, Housekeeping,
+    ImpossibleDuplicate, ImpossibleReorder, LateRequest, LeaderElection, LoadError, LostRequest,
+    LostResponse, Partition, Phase, Random, Range, Rate, Reassignment, ReplicationStall,
+    RestartLoop, SlowActor, SlowLink, StaleMetadata, Times,
 };
 use eosim_types::{Duration, Instant};
 
@@ -79,6 +79,13 @@ pub(super) fn random(plan: &Plan, actors: &Actors) -> Random {
             every: ms(said.every_ms),
             brokers: actors.brokers(),
             lasts: range(said.lasts_ms),
+        },
+        reassignment: |said| Reassignment { every: ms(said.every_ms) },
+        leader_election: |said| {
+            LeaderElection { every: ms(said.every_ms), unclean: rate(said.unclean) }
+        },
+        housekeeping: |said| {
+            Housekeeping { every: ms(said.every_ms), brokers: actors.brokers() }
         },
         impossible_duplicate: |said| ImpossibleDuplicate { after: range(said.delay_ms) },
         impossible_reorder: |said| ImpossibleReorder { delay: range(said.delay_ms) },

@@ -33,7 +33,11 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan, called: Vec<String>) -> Che
         actors: called,
         acks_below_all: actors(|config| config.acks != -1),
         without_idempotence: actors(|config| !config.enable_idempotence),
-        unclean_elections: if expects_violation { Vec::new() } else { unclean_elections(cluster) },
+        unclean_elections: if expects_violation {
+            Vec::new()
+        } else {
+            unclean_elections(plan, cluster)
+        },
         deletable: deletable(cluster),
         compacted: topics(|spec| spec.config.cleanup_compact),
         shared_transactional_ids: shared_ids(&producers),
@@ -82,10 +86,12 @@ fn transaction_timeout_ms(config: &ProducerConfig) -> i32 {
     if is_two_phase { i32::MAX } else { config.transaction_timeout_ms }
 }
 
-/// Topics that an unclean election may hit: by their settings, or by the operator's hand.
-fn unclean_elections(cluster: &ClusterPlan) -> Vec<Topic> {
+/// Topics that an unclean election may hit: by their settings, by chance, or by the operator's hand.
+fn unclean_elections(plan: &Plan, cluster: &ClusterPlan) -> Vec<Topic> {
     let specs = cluster.shape.controller.topics.iter();
-    let allowed = specs.filter(|spec| spec.config.unclean_leader_election_enable);
+    let by_chance = plan.faults.leader_election.is_some_and(|fault| !fault.unclean.is_zero());
+    let allowed = |spec: &&TopicSpec| by_chance || spec.config.unclean_leader_election_enable;
+    let allowed = specs.filter(allowed);
     let by_hand = operator_steps(cluster).filter_map(|step| match step {
         AdminStep::ElectLeader { partition, unclean: true } => Some(partition.topic),
         _ => None,

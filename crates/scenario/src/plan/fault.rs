@@ -2,10 +2,12 @@
 
 mod disk;
 mod network;
+mod operation;
 mod process;
 
 pub use disk::{DiskError, LoadError};
 pub use network::{LinkPeers, LinkTarget, Outage, Partition, SlowLink, StaleMetadata};
+pub use operation::{LeaderElection, Operation};
 pub use process::{ClockJump, ClockTarget, RestartLoop, SlowActor};
 
 use schemars::JsonSchema;
@@ -96,6 +98,12 @@ faults! {
     disk_error: DiskError as "DiskError",
     /// A transaction coordinator cannot read a partition that it loads to its end.
     load_error: LoadError as "LoadError",
+    /// The operator moves a partition, of Kafka's own topics too, to other brokers, more or fewer.
+    reassignment: Operation as "Operation",
+    /// The operator has a leader elected, the preferred one or, if need be, one that is not in sync.
+    leader_election: LeaderElection as "LeaderElection",
+    /// A broker runs now what it does from time to time: retention, compaction, expiry, checkpoints.
+    housekeeping: Operation as "Operation",
     /// A request is delivered twice, which TCP makes impossible: what breaks is not Kafka's fault.
     impossible_duplicate: LateRequest as "LateRequest",
     /// A request is overtaken on its connection, which TCP makes impossible: what breaks is not

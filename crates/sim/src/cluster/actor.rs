@@ -1,6 +1,6 @@
 //! Any actor of a cluster.
 
-use eosim_actor::{Actor, CrashKind, Cx, DiskError, Event, Out};
+use eosim_actor::{Actor, CrashKind, Cx, DiskError, Event, Operation, Out};
 use eosim_broker::Broker;
 use eosim_broker::controller::Controller;
 use eosim_clients::Client;
@@ -64,6 +64,19 @@ impl Actor for ClusterActor {
             Self::Controller(controller) => controller.crash(kind),
             Self::Broker(broker) => broker.crash(kind),
             Self::Client(client) => client.crash(kind),
+        }
+    }
+
+    fn operate(
+        &mut self,
+        cx: &mut Cx<'_>,
+        operation: Operation,
+        out: &mut Out<Message, Observed>,
+    ) -> bool {
+        match self {
+            Self::Controller(controller) => controller.operate(cx, operation, out),
+            Self::Broker(broker) => broker.operate(cx, operation, out),
+            Self::Client(_) => false,
         }
     }
 

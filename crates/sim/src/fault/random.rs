@@ -8,9 +8,10 @@ use eosim_types::{Duration, ErrorCode, Instant};
 
 use super::{
     ByChance, Cause, ClockJump, Command, ConnectionReset, ControllerAway, Count, Crash, Described,
-    DiskError, Envelope, Fate, Fault, FaultCx, FaultHook, GcPause, ImpossibleDuplicate,
-    ImpossibleReorder, LateRequest, LoadError, LostRequest, LostResponse, Partition,
-    ReplicationStall, RestartLoop, SlowActor, SlowLink, StaleMetadata, Way, Zombie,
+    DiskError, Envelope, Fate, Fault, FaultCx, FaultHook, GcPause, Housekeeping,
+    ImpossibleDuplicate, ImpossibleReorder, LateRequest, LeaderElection, LoadError, LostRequest,
+    LostResponse, Partition, Reassignment, ReplicationStall, RestartLoop, SlowActor, SlowLink,
+    StaleMetadata, Way, Zombie,
 };
 
 /// When faults may strike: from `start` on and before `end`.
@@ -197,6 +198,12 @@ faults! {
     disk_error: DiskError,
     /// A coordinator cannot read its log to the end.
     load_error: LoadError,
+    /// A partition is moved.
+    reassignment: Reassignment,
+    /// A leader is elected.
+    leader_election: LeaderElection,
+    /// Periodic tasks run out of their time.
+    housekeeping: Housekeeping,
     /// A request is delivered twice.
     impossible_duplicate: ImpossibleDuplicate,
     /// A request is overtaken on its connection.

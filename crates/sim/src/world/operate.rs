@@ -2,16 +2,16 @@
 
 use std::hash::Hash;
 
-use eosim_actor::{Actor, Choices, CrashKind, Event};
+use eosim_actor::{Actor, Choices, CrashKind, Cx, Event, Operation};
 use eosim_types::ActorId;
 
 use super::World;
 use super::connection::NONE;
 use super::network::{Taken, timer_of};
-use super::process::Condition;
+use super::process::{Condition, Process};
 use super::queue::Body;
 use crate::fault::{Cause, Command, FaultCx, FaultHook};
-use crate::listener::Listener;
+use crate::listener::{Listener, Stamp};
 
 impl<A, C, F, L> World<A, C, F, L>
 where
@@ -78,6 +78,7 @@ where
                 let state = self.actors.get_mut(usize::from(actor.0));
                 state.is_some_and(|state| state.mend_disk(error))
             }
+            Command::Operate { actor, operation } => self.operate(actor, operation),
             Command::Heal => self.heal(),
             Command::Wake => {
                 let mut cx = FaultCx { cause, ..fault_cx!(self) };
@@ -151,6 +152,20 @@ where
             self.queue.push(self.now, Body::Started(u32::from(actor.0)));
         }
         false
+    }
+
+    /// An operation reaches a process that runs, between two steps of it.
+    fn operate(&mut self, actor: ActorId, operation: Operation) -> bool {
+        let place = usize::from(actor.0);
+        let Process { condition, node, .. } = &self.processes[place];
+        let (Condition::Up, Some(state)) = (condition, self.actors.get_mut(place)) else {
+            return false;
+        };
+        let env = env!(self, node);
+        let mut cx = Cx { id: actor, env, choices: &mut self.choices };
+        let effective = state.operate(&mut cx, operation, &mut self.out);
+        self.carry_out(Stamp { at: self.now, step: self.steps, actor });
+        effective
     }
 
     /// The process ends by itself.

@@ -6,8 +6,8 @@ mod machines;
 use std::collections::VecDeque;
 
 use eosim_actor::{
-    Actor, Correlation, CrashKind, Cx, DiskError as Broken, Effect, Event, Lane, Out, RequestToken,
-    Scripted, TimerKey,
+    Actor, Correlation, CrashKind, Cx, DiskError as Broken, Effect, Event, Lane, Operation, Out,
+    RequestToken, Scripted, TimerKey,
 };
 use eosim_types::machine::EntryState;
 use eosim_types::message::Facts;
@@ -61,6 +61,7 @@ struct Server {
     /// How its disk has been broken, and whether it has noticed.
     broken: Vec<Broken>,
     fails: bool,
+    operations: Vec<(u64, Operation)>,
     has_failed: bool,
 }
 
@@ -100,6 +101,11 @@ impl Actor for Server {
     fn crash(&mut self, kind: CrashKind) {
         assert_ne!(kind, CrashKind::PowerLoss, "no test pulls the plug");
         self.kept.clear();
+    }
+
+    fn operate(&mut self, cx: &mut Cx<'_>, operation: Operation, _: &mut Out<Id, ()>) -> bool {
+        self.operations.push((cx.now().0 / 1_000, operation));
+        self.operations.len() == 1
     }
 
     fn break_disk(&mut self, error: Broken) {

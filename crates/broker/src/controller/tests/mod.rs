@@ -1,5 +1,6 @@
 //! The controller as the brokers meet it.
 
+mod operation;
 mod requests;
 mod stories;
 mod world;

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::fault::{
-    ClockJump, ControllerAway, DiskError, ImpossibleDuplicate, ImpossibleReorder, LoadError,
-    ReplicationStall, RestartLoop, SlowActor, StaleMetadata, Times,
+    ClockJump, ControllerAway, DiskError, Housekeeping, ImpossibleDuplicate, ImpossibleReorder,
+    LeaderElection, LoadError, Reassignment, ReplicationStall, RestartLoop, SlowActor,
+    StaleMetadata, Times,
 };
 
 const EVERY: Duration = Duration(10_000);
@@ -173,4 +174,36 @@ fn an_impossible_reorder_lets_what_follows_overtake() {
     assert_eq!(kit.actors[0].seen, [(1, 2), (6, 1)]);
     assert_eq!(kit.heard(), heard(&[(2, "+2"), (7, "+1")]));
     assert_eq!(kit.faults.random.impossible_reorder.count, ONCE);
+}
+
+#[test]
+fn operations_reach_a_process_that_runs_and_are_effective_if_they_changed_something() {
+    let election = LeaderElection { every: Duration(30_000), unclean: Rate::new(1, 2) };
+    let reassignment = Reassignment { every: Duration(40_000) };
+    let housekeeping = Housekeeping { every: Duration(70_000), brokers: vec![SERVER, ALICE] };
+    let choices = Scripted::default()
+        .with("fault.leader_election.partition", &[5, 6])
+        .with("fault.leader_election.unclean", &[0, 1])
+        .with("fault.reassignment.replicas", &[7]);
+    let mut kit = of(choices, |random| {
+        random.leader_election = ByChance::new(ALWAYS, election);
+        random.reassignment = ByChance::new(ALWAYS, reassignment);
+        random.housekeeping = ByChance::new(ALWAYS, housekeeping);
+    });
+    kit.advance(Duration(71_000));
+    let elect = |partition, unclean| Operation::ElectLeader { partition, unclean };
+    let reassign = Operation::Reassign { partition: 0, replicas: 7 };
+    let done = [
+        (30, elect(5, false)),
+        (40, reassign),
+        (60, elect(6, true)),
+        (70, Operation::Housekeeping),
+    ];
+    assert_eq!(kit.actors[0].operations, done);
+    assert_eq!(kit.faults.random.leader_election.count, Count { applied: 2, effective: 1 });
+    assert_eq!(kit.faults.random.reassignment.count, Count { applied: 1, effective: 0 });
+    assert_eq!(kit.faults.random.housekeeping.count, Count { applied: 2, effective: 0 });
+    kit.order(Command::Crash { actor: SERVER, kind: CrashKind::Process });
+    kit.advance(Duration(20_000));
+    assert_eq!(kit.actors[0].operations.len(), 4, "a dead process does nothing");
 }
