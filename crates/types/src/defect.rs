@@ -143,7 +143,7 @@ defects! {
         [],
         "Compaction drops the last batch of what it cleans (B84, KAFKA-17076).";
     CleanerBoundBySegmentOnly = "cleaner.bound_by_segment_only", Broker,
-        ["committed-lost", "acknowledged-lost", "processed-twice", "offset-regressed"],
+        ["committed-lost", "acknowledged-lost", "processed-twice", "offset-regressed", "group-offsets"],
         "Compaction goes beyond the last stable offset (B88, KAFKA-13194).";
     GroupTxnOffsetSkipGenerationCheck = "group.txnoffset.skip_generation_check", Broker,
         ["processed-twice", "offset-regressed"],
