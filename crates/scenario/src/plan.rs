@@ -113,7 +113,7 @@ pub struct Plan {
     /// Faults that strike at random.
     #[serde(default, skip_serializing_if = "Faults::is_unset")]
     pub faults: Faults,
-    /// Faults that strike at a named moment.
+    /// Faults that strike at a named moment, before `faults.until_ms` if that is given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub aimed: Vec<Aimed>,

@@ -22,7 +22,9 @@ pub(super) fn aimed<'a>(plan: &'a Plan, actors: &'a Actors, names: &'a mut Names
             None => fault,
         }
     });
-    Aimed { rules: rules.collect() }
+    let until = Instant::START + Duration::from_millis(plan.faults.until_ms);
+    let end = if until > Instant::START { until } else { Instant::FAR };
+    Aimed { rules: rules.collect(), end }
 }
 
 struct Assembly<'a> {

@@ -7,7 +7,7 @@ mod trigger;
 pub use action::{Action, Whom};
 pub use trigger::{Cue, Described, MessageCue, Moment, Trigger, Watch, Which};
 
-use eosim_types::{ActorId, ErrorCode, Marks};
+use eosim_types::{ActorId, ErrorCode, Instant, Marks};
 
 use action::Occasion;
 
@@ -51,10 +51,18 @@ impl AimedFault {
 }
 
 /// All rules.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Aimed {
     /// In the order in which they are tried.
     pub rules: Vec<AimedFault>,
+    /// From here on none of them acts: the world is to heal.
+    pub end: Instant,
+}
+
+impl Default for Aimed {
+    fn default() -> Self {
+        Self { rules: Vec::new(), end: Instant::FAR }
+    }
 }
 
 /// Causes of rules are numbered from here; the same numbers are keys for what a rule itself holds.
@@ -86,7 +94,10 @@ impl Aimed {
         moment: Moment,
         envelope: Envelope<'_, M>,
     ) -> Fate {
-        if self.rules.is_empty() { Fate::Deliver } else { self.try_rules(cx, moment, envelope) }
+        if self.rules.is_empty() || cx.now >= self.end {
+            return Fate::Deliver;
+        }
+        self.try_rules(cx, moment, envelope)
     }
 
     #[inline(never)]
@@ -180,6 +191,9 @@ impl<M: Described> FaultHook<M> for Aimed {
     }
 
     fn stepped(&mut self, cx: &mut FaultCx<'_>, actor: ActorId, marks: &Marks) {
+        if cx.now >= self.end {
+            return;
+        }
         for (rule, cause) in self.rules.iter_mut().zip(FIRST_CAUSE..) {
             cx.cause = Cause(cause);
             if rule.until.as_mut().is_some_and(|until| until.looks(cx.now, actor, marks)) {
@@ -199,6 +213,9 @@ impl<M: Described> FaultHook<M> for Aimed {
         let cause = if ends { cause - END } else { cause };
         let index = cause.checked_sub(FIRST_CAUSE).map(usize::from);
         let Some(rule) = index.and_then(|index| self.rules.get_mut(index)) else { return };
+        if cx.now >= self.end {
+            return;
+        }
         cx.cause = Cause(cause);
         if ends {
             rule.end(cx);

@@ -158,7 +158,7 @@ fn aimed(moment: Moment, api: Option<&str>, nth: u32, then: Action) -> AimedFaul
 }
 
 fn rules(rules: &[AimedFault]) -> Faults {
-    Faults { aimed: Aimed { rules: rules.to_vec() }, ..Faults::default() }
+    Faults { aimed: Aimed { rules: rules.to_vec(), ..Aimed::default() }, ..Faults::default() }
 }
 
 impl Kit {

@@ -158,3 +158,16 @@ fn a_state_that_is_entered_sets_a_rule_off_for_whoever_entered_it() {
     assert_eq!(kit.actors[0].seen, [(1, 200), (3, 201), (8, 1), (8, 202)]);
     assert_eq!(count(&kit), ONCE);
 }
+
+#[test]
+fn no_rule_acts_once_the_world_is_to_heal() {
+    let mut faults = rules(&[when_small(Which::Every(1), Action::Drop)]);
+    faults.aimed.end = Instant(5_000);
+    let mut kit = kit(Scripted::default(), faults, Server::default());
+    for id in [1, 2] {
+        kit.ask(ALICE, LANE, id);
+        kit.advance(Duration(5_000));
+    }
+    assert_eq!(kit.seen(), [2]);
+    assert_eq!(count(&kit), ONCE);
+}
