@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::Chooser;
-use crate::plan::FAULTS;
+use crate::plan::{FAULTS, INTENSITIES, Intensity, Line};
 
 /// A place in a scenario whose value is drawn once per seed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,7 +54,7 @@ impl Options {
 pub(crate) fn resolve(scenario: &mut Value, draws: &[Draw], choose: &mut Chooser<'_>) {
     for draw in draws {
         let place = scenario.pointer_mut(&draw.pointer).expect("found by the check");
-        *place = draw.options.value(pick(&draw.path, draw.options.count(), choose));
+        *place = draw.options.value(pick_of(&draw.path, draw.options.count(), choose));
     }
 }
 
@@ -66,19 +66,67 @@ pub(crate) fn swarm(scenario: &mut Value, choose: &mut Chooser<'_>) {
     }
     let mut off = Vec::new();
     for name in FAULTS.iter().filter(|name| faults.contains_key(**name)) {
-        if pick(&format!("faults.{name}"), 2, choose) == 0 {
+        if pick_of(&format!("faults.{name}"), 2, choose) == 0 {
             off.push(*name);
         }
     }
     for name in &off {
         faults.remove(*name);
     }
+    forget_requirements(scenario, &off);
+}
+
+/// Puts plain values in the place of all draws in `value`, which belongs to no file.
+pub(crate) fn resolve_within(value: &mut Value, choose: &mut Chooser<'_>) {
+    let Value::Object(object) = value else { return };
+    let options = match (object.get("one_of"), object.get("from"), object.get("to")) {
+        (Some(Value::Array(list)), _, _) => Options::List(list.clone()),
+        (None, Some(from), Some(to)) => Options::Range {
+            from: from.as_u64().expect("a whole number"),
+            to: to.as_u64().expect("a whole number"),
+        },
+        _ => return,
+    };
+    *value = options.value(pick_of("faults.intensity.value", options.count(), choose));
+}
+
+/// Puts faults in the place of an intensity, and asks for nothing that is not on.
+pub(crate) fn intensity(scenario: &mut Value, choose: &mut Chooser<'_>) {
+    let transactional = has_transactional_producer(scenario);
+    let Some(faults) = scenario.get_mut("faults").and_then(Value::as_object_mut) else { return };
+    let Some(level) = faults.remove("intensity") else { return };
+    let level: Intensity = serde_json::from_value(level).expect("checked against the schema");
+    let may_be_on = |line: &&Line| {
+        !faults.contains_key(line.fault) && (line.fault != "zombie" || transactional)
+    };
+    let mut open: Vec<&Line> = INTENSITIES.iter().filter(may_be_on).collect();
+    for _ in 0..pick("faults.intensity", open.len().min(level.budget()) + 1, choose) {
+        let line = open.remove(pick("faults.intensity.fault", open.len(), choose));
+        faults.insert(line.fault.into(), line.parameters(level, choose));
+    }
+    let off: Vec<&str> = open.iter().map(|line| line.fault).collect();
+    forget_requirements(scenario, &off);
+}
+
+fn has_transactional_producer(scenario: &Value) -> bool {
+    let producers = scenario.get("producers").and_then(Value::as_array);
+    producers.into_iter().flatten().any(|producer| producer.get("transactional_id").is_some())
+}
+
+/// Faults that are `off` are not required.
+fn forget_requirements(scenario: &mut Value, off: &[&str]) {
     if let Some(required) = scenario.get_mut("requires").and_then(Value::as_array_mut) {
         required.retain(|name| !name.as_str().is_some_and(|name| off.contains(&name)));
     }
 }
 
+/// A place in a list of `n`.
+pub(crate) fn pick(site: &str, n: usize, choose: &mut Chooser<'_>) -> usize {
+    let n = u32::try_from(n).expect("a short list");
+    pick_of(site, n, choose) as usize
+}
+
 /// One of 0 … `n` − 1; without a choice where there is only one.
-fn pick(site: &str, n: u32, choose: &mut Chooser<'_>) -> u32 {
+fn pick_of(site: &str, n: u32, choose: &mut Chooser<'_>) -> u32 {
     if n < 2 { 0 } else { choose(site, n) }
 }

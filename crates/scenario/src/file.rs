@@ -76,7 +76,8 @@ impl ScenarioFile {
     /// Nothing is left to the seed: every plan is the same.
     #[must_use]
     pub fn is_fixed(&self) -> bool {
-        self.draws.is_empty() && !self.calmest.faults.swarm
+        let faults = &self.calmest.faults;
+        self.draws.is_empty() && !faults.swarm && faults.intensity.is_none()
     }
 
     /// The scenario with its draws, without white space, keys in order: what a digest is made of.
@@ -95,6 +96,7 @@ impl ScenarioFile {
         }
         let mut scenario = self.scenario.clone();
         draw::resolve(&mut scenario, &self.draws, choose);
+        draw::intensity(&mut scenario, choose);
         draw::swarm(&mut scenario, choose);
         plan(&self.file, scenario)
     }

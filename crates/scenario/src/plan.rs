@@ -15,6 +15,7 @@ mod client;
 mod cluster;
 mod fault;
 mod group_consumer;
+mod intensity;
 mod names;
 mod operator;
 mod requirement;
@@ -32,6 +33,8 @@ pub use fault::{
     Outage, Partition, PauseTarget, RestartLoop, SlowActor, SlowLink, StaleMetadata, Zombie,
 };
 pub use group_consumer::{CommitMode, GroupConsumer, GroupConsumerInstance};
+pub use intensity::Intensity;
+pub(crate) use intensity::{Line, TABLE as INTENSITIES};
 pub use names::{
     ActorName, ApiName, BooleanDrawn, DefectName, ErrorName, GroupName, PartitionDrawn,
     PartitionName, RequiredName, RuleId, StateLabel, split_partition,

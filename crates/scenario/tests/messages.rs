@@ -65,7 +65,7 @@ fn unknown_and_missing_keys() {
             good.json: producers[0].workload: found an object, expected an object with "random", an object with "two_phase" or an object with "script"
             good.json: cluster: found no "brokers", expected the key "brokers"
             good.json: consumers[0]: found no "isolation_level", expected the key "isolation_level"
-            good.json: faults: found the unknown key "lost_respons", expected one of 25 known keys; did you mean "lost_response"?
+            good.json: faults: found the unknown key "lost_respons", expected one of 26 known keys; did you mean "lost_response"?
             good.json: aimed[0].do: found the unknown key "crahs", expected "delay_ms", "late_ms", "late_until", "hold", "release", "hold_until", "answer_with", "crash", "stop" or "pause"; did you mean "crash"?
         "#]],
     );

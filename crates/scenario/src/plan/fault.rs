@@ -13,6 +13,7 @@ pub use process::{ClockJump, ClockTarget, RestartLoop, SlowActor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::intensity::{Intensity, TABLE as INTENSITIES};
 use crate::Spread;
 use crate::number::{MAX_MS, Millis, Probability, Ranged, SpreadMillis};
 
@@ -37,6 +38,11 @@ macro_rules! faults {
             /// Each seed turns a subset of the faults on, in place of all.
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             pub swarm: bool,
+            /// Each seed turns some of the faults that are not named here on, and draws how often
+            /// they strike.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Intensity")]
+            pub intensity: Option<Intensity>,
             $(
                 $(#[doc = $doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,9 +52,12 @@ macro_rules! faults {
         }
 
         impl Faults {
-            /// Is the fault called `name` on?
+            /// Is the fault called `name` on, or may a seed turn it on?
             #[must_use]
             pub fn has(&self, name: &str) -> bool {
+                if self.intensity.is_some() && INTENSITIES.iter().any(|line| line.fault == name) {
+                    return true;
+                }
                 match name {
                     $(stringify!($name) => self.$name.is_some(),)+
                     _ => false,

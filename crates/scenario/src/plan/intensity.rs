@@ -1,0 +1,149 @@
+//! How hard faults strike where a scenario names no more than an intensity: a line for each fault.
+//!
+//! A seed turns some faults on, up to the intensity's budget, and draws the rate of each: where all
+//! strike all the time nothing moves, and nothing is found.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::Chooser;
+use crate::draw::{pick, resolve_within};
+use crate::number::drawn;
+
+/// How hard faults strike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Intensity {
+    /// A cluster on a good day.
+    Calm,
+    /// One that is in trouble now and then.
+    Rough,
+    /// One that is never left in peace.
+    Brutal,
+}
+
+/// What one fault is like.
+pub(crate) struct Line {
+    /// Its name in [`FAULTS`](super::FAULTS).
+    pub(crate) fault: &'static str,
+    /// The rates to draw from: calm, rough, brutal.
+    rates: [&'static [&'static str]; 3],
+    /// Its other parameters as a scenario has them, with draws; nothing if it has none.
+    more: &'static str,
+}
+
+const fn line(
+    fault: &'static str,
+    rates: [&'static [&'static str]; 3],
+    more: &'static str,
+) -> Line {
+    Line { fault, rates, more }
+}
+
+/// Of messages, of processes, of ids.
+pub(crate) const TABLE: &[Line] = &[
+    line("lost_response", [&["1/300"], &["1/100", "1/30"], &["1/30", "1/10"]], ""),
+    line(
+        "lost_request",
+        [&["1/500"], &["1/100", "1/50"], &["1/30"]],
+        r#""silent": {"one_of": [false, true]}"#,
+    ),
+    line(
+        "late_request",
+        [&["1/500"], &["1/100", "1/50"], &["1/30"]],
+        r#""delay_ms": {"min": 10, "max": 12000}"#,
+    ),
+    line(
+        "connection_reset",
+        [&["1/300"], &["1/100", "1/30"], &["1/30", "1/15"]],
+        r#""after_ms": {"min": 0, "max": 20}"#,
+    ),
+    line(
+        "crash",
+        [&["1/40"], &["1/12"], &["1/8", "1/4"]],
+        r#""target": {"one_of": ["broker", "coordinator", "leader", "any"]}, "every_ms": {"from": 500, "to": 3000}, "down_ms": {"min": 100, "max": 8000}"#,
+    ),
+    line(
+        "gc_pause",
+        [&["1/40"], &["1/12"], &["1/8", "1/4"]],
+        r#""every_ms": {"from": 500, "to": 3000}, "pause_ms": {"min": 50, "max": 12000}"#,
+    ),
+    line(
+        "zombie",
+        [&["1/8"], &["1/3"], &["2/3"]],
+        r#""after_ms": {"min": 200, "max": 8000}, "pause_ms": {"min": 500, "max": 12000}, "successor_after_ms": {"min": 0, "max": 2000}"#,
+    ),
+];
+
+impl Intensity {
+    /// So many faults at most are on in one run.
+    pub(crate) const fn budget(self) -> usize {
+        match self {
+            Self::Calm => 2,
+            Self::Rough => 4,
+            Self::Brutal => 6,
+        }
+    }
+}
+
+impl Line {
+    /// Its parameters for one seed.
+    pub(crate) fn parameters(&self, intensity: Intensity, choose: &mut Chooser<'_>) -> Value {
+        let rates = self.rates[intensity as usize];
+        let rate = json!(rates[pick("faults.intensity.rate", rates.len(), choose)]);
+        if self.more.is_empty() {
+            return rate;
+        }
+        let text = format!("{{{}}}", self.more);
+        let mut more: Map<String, Value> =
+            serde_json::from_str(&text).expect("a line of the table is JSON");
+        more.values_mut().for_each(|value| resolve_within(value, choose));
+        more.insert("rate".into(), rate);
+        Value::Object(more)
+    }
+}
+
+impl JsonSchema for Intensity {
+    fn schema_name() -> Cow<'static, str> {
+        "Intensity".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        drawn(&json!({"type": "string", "enum": ["calm", "rough", "brutal"]}), false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{FAULTS, Faults};
+
+    /// Faults that no intensity turns on, each with the reason.
+    const ALONE: &[(&str, &str)] = &[];
+
+    #[test]
+    fn every_fault_has_a_line_or_a_reason() {
+        for fault in FAULTS {
+            let lines = TABLE.iter().filter(|line| line.fault == *fault).count();
+            let is_alone = ALONE.iter().any(|(name, _)| name == fault);
+            assert_eq!(lines, usize::from(!is_alone), "{fault}");
+        }
+    }
+
+    #[test]
+    fn every_line_gives_what_its_fault_asks_for() {
+        for line in TABLE {
+            for intensity in [Intensity::Calm, Intensity::Rough, Intensity::Brutal] {
+                for last in [false, true] {
+                    let parameters =
+                        line.parameters(intensity, &mut |_, n| if last { n - 1 } else { 0 });
+                    let faults = json!({"until_ms": 1000, line.fault: parameters});
+                    let faults: Faults = serde_json::from_value(faults).expect(line.fault);
+                    assert!(faults.has(line.fault));
+                }
+            }
+        }
+    }
+}
