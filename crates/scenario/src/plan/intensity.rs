@@ -76,6 +76,71 @@ pub(crate) const TABLE: &[Line] = &[
         [&["1/8"], &["1/3"], &["2/3"]],
         r#""after_ms": {"min": 200, "max": 8000}, "pause_ms": {"min": 500, "max": 12000}, "successor_after_ms": {"min": 0, "max": 2000}"#,
     ),
+    line(
+        "partition",
+        [&["1/120"], &["1/60"], &["1/20"]],
+        r#""every_ms": {"from": 500, "to": 3000}, "one_way": "1/3", "lasts_ms": {"min": 50, "max": 12000}"#,
+    ),
+    line(
+        "slow_link",
+        [&["1/60"], &["1/20"], &["1/8"]],
+        r#""every_ms": {"from": 500, "to": 3000}, "slower_ms": {"min": 5, "max": 2000}, "lasts_ms": {"min": 50, "max": 6000}"#,
+    ),
+    line(
+        "slow_actor",
+        [&["1/60"], &["1/20"], &["1/8"]],
+        r#""every_ms": {"from": 500, "to": 3000}, "pause_ms": {"min": 1, "max": 50}, "lasts_ms": {"min": 50, "max": 4000}"#,
+    ),
+    line(
+        "restart_loop",
+        [&["1/80"], &["1/40"], &["1/15"]],
+        r#""every_ms": {"from": 500, "to": 3000}, "times": {"min": 2, "max": 4}, "up_ms": {"min": 10, "max": 3000}, "down_ms": {"min": 10, "max": 1500}"#,
+    ),
+    line(
+        "clock_jump",
+        [&["1/40"], &["1/12"], &["1/6"]],
+        r#""every_ms": {"from": 500, "to": 3000}, "off_by_ms": {"min": 1, "max": 20000}"#,
+    ),
+    line(
+        "controller_away",
+        [&["1/40"], &["1/15"], &["1/8"]],
+        r#""every_ms": {"from": 500, "to": 3000}, "lasts_ms": {"min": 50, "max": 8000}"#,
+    ),
+    line(
+        "replication_stall",
+        [&["1/60"], &["1/20"], &["1/8"]],
+        r#""every_ms": {"from": 500, "to": 3000}, "lasts_ms": {"min": 100, "max": 15000}"#,
+    ),
+    line(
+        "stale_metadata",
+        [&["1/40"], &["1/12"], &["1/6"]],
+        r#""delay_ms": {"min": 10, "max": 5000}"#,
+    ),
+    line(
+        "disk_error",
+        [&["1/60"], &["1/25"], &["1/12"]],
+        r#""every_ms": {"from": 500, "to": 3000}, "after_write": "1/2", "down_ms": {"min": 100, "max": 6000}"#,
+    ),
+    line(
+        "load_error",
+        [&["1/20"], &["1/8"], &["1/3"]],
+        r#""every_ms": {"from": 500, "to": 3000}, "lasts_ms": {"min": 500, "max": 3000}"#,
+    ),
+    line(
+        "reassignment",
+        [&["1/40"], &["1/15"], &["1/6"]],
+        r#""every_ms": {"from": 500, "to": 3000}"#,
+    ),
+    line(
+        "leader_election",
+        [&["1/40"], &["1/15"], &["1/6"]],
+        r#""every_ms": {"from": 500, "to": 3000}"#,
+    ),
+    line(
+        "housekeeping",
+        [&["1/40"], &["1/15"], &["1/6"]],
+        r#""every_ms": {"from": 500, "to": 3000}"#,
+    ),
 ];
 
 impl Intensity {
@@ -121,7 +186,10 @@ mod tests {
     use crate::plan::{FAULTS, Faults};
 
     /// Faults that no intensity turns on, each with the reason.
-    const ALONE: &[(&str, &str)] = &[];
+    const ALONE: &[(&str, &str)] = &[
+        ("impossible_duplicate", "TCP makes it impossible"),
+        ("impossible_reorder", "TCP makes it impossible"),
+    ];
 
     #[test]
     fn every_fault_has_a_line_or_a_reason() {
