@@ -15,6 +15,8 @@ pub struct Stuck {
     pub waiting_for: String,
     /// Since when, virtual time.
     pub since: Instant,
+    /// The rule that would free it.
+    pub rule: &'static str,
 }
 
 /// The verdict over one run.
@@ -60,7 +62,12 @@ mod tests {
             skeleton: Vec::new(),
             fingerprint: 0,
         };
-        let stuck = Stuck { what: "a".into(), waiting_for: "b".into(), since: Instant::START };
+        let stuck = Stuck {
+            what: "a".into(),
+            waiting_for: "b".into(),
+            since: Instant::START,
+            rule: "C-MRK-10",
+        };
         let why = || Some("budget".to_string());
         let safety = Verdict::of(core::slice::from_ref(&anomaly), vec![stuck.clone()], why());
         assert_eq!(safety, Verdict::Safety(vec![anomaly]));

@@ -111,8 +111,9 @@ fn anomaly(anomaly: &Anomaly) -> Value {
 }
 
 fn stuck(stuck: &Stuck) -> Value {
-    let Stuck { what, waiting_for, since } = stuck;
-    json!({"what": what, "waiting_for": waiting_for, "since_ms": since.as_millis()})
+    let Stuck { what, waiting_for, since, rule } = stuck;
+    let since_ms = since.as_millis();
+    json!({"what": what, "waiting_for": waiting_for, "since_ms": since_ms, "rule": rule})
 }
 
 /// The table over all scenarios.

@@ -65,9 +65,12 @@ fn safety(text: &mut String, anomalies: &[Anomaly], run: RunName<'_>) {
 fn liveness(text: &mut String, stuck: &[Stuck], run: RunName<'_>) {
     let Some(first) = stuck.first() else { return };
     line(text, format_args!("STUCK   {}", at(run, run.steps, run.ended)));
-    let Stuck { what, waiting_for, since } = first;
+    let Stuck { what, waiting_for, since, rule } = first;
     line(text, format_args!("  {what} waits for {waiting_for} since {since}"));
     more(text, stuck.len());
+    if !rule.is_empty() {
+        line(text, format_args!("  rule {rule} would free it"));
+    }
 }
 
 fn more(text: &mut String, count: usize) {

@@ -54,6 +54,7 @@ fn other_verdicts_say_why() {
         what: "transaction writer-0".to_string(),
         waiting_for: "a marker for orders-1".to_string(),
         since: Instant(2_000_000),
+        rule: "C-MRK-10",
     };
     let verdicts = [
         Verdict::Sound,
@@ -65,6 +66,7 @@ fn other_verdicts_say_why() {
         sound   scenario=zombie-fencing seed=8812 step=5000 t=60.000s
         STUCK   scenario=zombie-fencing seed=8812 step=5000 t=60.000s
           transaction writer-0 waits for a marker for orders-1 since 2.000s
+          rule C-MRK-10 would free it
           reproduce: eosim run zombie-fencing --seed 8812
         INCONCLUSIVE   scenario=zombie-fencing seed=8812 step=5000 t=60.000s
           the budget of 5000 steps is used up

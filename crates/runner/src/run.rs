@@ -7,6 +7,7 @@ mod listener;
 mod machine;
 mod recovery;
 mod requirements;
+mod waits;
 
 pub use listener::{Describe, Line, Step, Watch};
 pub(crate) use machine::said;

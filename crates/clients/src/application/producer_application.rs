@@ -93,6 +93,12 @@ impl ProducerApplication {
         self.phase == Phase::Finished
     }
 
+    /// The state of its producer, if it has one.
+    #[must_use]
+    pub fn producer_state(&self) -> Option<State> {
+        self.session.state()
+    }
+
     /// What it is waiting for, in words; `None` when it is finished or pauses by its own will.
     #[must_use]
     pub fn waits_for(&self) -> Option<String> {

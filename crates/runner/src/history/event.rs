@@ -373,6 +373,9 @@ pub(super) enum Event {
         #[serde(default)]
         #[schemars(with = "Offset")]
         since_us: i64,
+        /// The rule of Kafka's that would free it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<Text>,
     },
     /// Whoever drove the system could not go on: nothing found is inconclusive.
     GaveUp {

@@ -14,6 +14,7 @@ use eosim_checker::Stuck;
 use eosim_scenario::{InputError, conform, json};
 use eosim_types::Instant;
 use eosim_types::observation::Observation;
+use eosim_types::rules::RULES;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -177,10 +178,11 @@ impl Reader {
         self.entries.extend(self.dumps.close().map(Entry::Dump));
         match event {
             Event::Dump { healed } => self.dumps.open(at, healed),
-            Event::Stuck { what, waiting_for, since_us } => {
+            Event::Stuck { what, waiting_for, since_us, rule } => {
                 let since = Instant(since_us.unsigned_abs());
                 let (what, waiting_for) = (what.0, waiting_for.0);
-                self.entries.push(Entry::Stuck(Stuck { what, waiting_for, since }));
+                let rule = rule.map_or("", |rule| known_rule(&rule.0));
+                self.entries.push(Entry::Stuck(Stuck { what, waiting_for, since, rule }));
             }
             Event::GaveUp { why } => self.entries.push(Entry::GaveUp(why.0)),
             Event::BrokeOff { how } => {
@@ -219,4 +221,9 @@ fn unknown<'a>(
 ) -> Complaint {
     let expected = format!("{what} of the first line");
     complaint(path, format!("\"{name}\""), expected).with_nearest(name, known)
+}
+
+/// The rule `id`, or nothing if this build knows none of that name.
+fn known_rule(id: &str) -> &'static str {
+    RULES.iter().find(|rule| **rule == id).copied().unwrap_or_default()
 }

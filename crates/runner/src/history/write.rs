@@ -161,6 +161,7 @@ impl<'a> Writer<'a> {
                 what: Text(stuck.what.clone()),
                 waiting_for: Text(stuck.waiting_for.clone()),
                 since_us: micros(stuck.since),
+                rule: (!stuck.rule.is_empty()).then(|| Text(stuck.rule.to_string())),
             }),
             Entry::GaveUp(why) => self.now(Event::GaveUp { why: Text(why.clone()) }),
             Entry::BrokeOff { at, step, how } => {

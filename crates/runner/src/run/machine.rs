@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use eosim_actor::{Choices, Site, Stream};
-use eosim_checker::{Anomaly, Checker, CheckerSetup, Verdict};
+use eosim_checker::{Anomaly, Checker, CheckerSetup, Stuck, Verdict};
 use eosim_scenario::Plan;
 use eosim_sim::cluster::{Broker, ClusterPlan, ClusterWorld, Populated, dump};
 use eosim_sim::fault::Faults;
@@ -16,6 +16,7 @@ use super::RunResult;
 use super::listener::{Describe, Watch};
 use super::recovery::Scene;
 use super::requirements;
+use super::waits::Waits;
 use crate::assemble::{Assembly, actors};
 use crate::history::{Entry, broken_off};
 
@@ -31,6 +32,7 @@ pub struct Machine<C> {
     populated: Populated,
     setup: Arc<CheckerSetup>,
     cluster: Option<ClusterPlan>,
+    waits: Waits,
     /// Of each broker, what it had rebuilt from logs when that was judged last.
     rebuilt: Vec<u64>,
 }
@@ -45,7 +47,14 @@ impl<C: Choices> Machine<C> {
         let setup = Arc::<CheckerSetup>::default();
         let watch = Watch::new(Checker::new(&setup));
         let world = ClusterWorld::new(choices, Faults::default(), watch);
-        Self { world, populated: Populated::default(), setup, cluster: None, rebuilt: Vec::new() }
+        Self {
+            world,
+            populated: Populated::default(),
+            setup,
+            cluster: None,
+            waits: Waits::default(),
+            rebuilt: Vec::new(),
+        }
     }
 
     /// The source of choices, to be set before [`Self::run`].
@@ -127,6 +136,7 @@ impl<C: Choices> Machine<C> {
         self.populated.begin(&mut self.world, &assembly.cluster, 0);
         self.cluster = Some(assembly.cluster);
         self.rebuilt.clear();
+        self.waits.clear();
     }
 
     fn scene(&self) -> Scene<'_> {
@@ -166,6 +176,9 @@ impl<C: Choices> Machine<C> {
                 self.world.advance(until.since(self.world.now()));
             }
             self.inspect();
+            if self.waits.is_due(self.world.now()) {
+                self.stuck(plan);
+            }
         }
         let inconclusive =
             (stop == Stop::StepLimit).then(|| format!("{steps} steps were not enough"));
@@ -200,12 +213,7 @@ impl<C: Choices> Machine<C> {
         let over = self.is_over();
         let dump = ClusterDump { healed: over, ..self.dump() };
         self.world.listener.dumped(dump, true);
-        let stuck = if over || inconclusive.is_some() {
-            Vec::new()
-        } else {
-            let called = actors(plan, &self.world.faults);
-            self.scene().stuck(&called, self.world.now())
-        };
+        let stuck = if over || inconclusive.is_some() { Vec::new() } else { self.stuck(plan) };
         let watch = &mut self.world.listener;
         for one in &stuck {
             watch.note(|| Entry::Stuck(one.clone()));
@@ -214,6 +222,14 @@ impl<C: Choices> Machine<C> {
             watch.note(|| Entry::GaveUp(why.clone()));
         }
         Verdict::of(watch.checker.anomalies(), stuck, inconclusive)
+    }
+
+    /// What does not move, each with since when.
+    fn stuck(&mut self, plan: &Plan) -> Vec<Stuck> {
+        let now = self.world.now();
+        let called = actors(plan, &self.world.faults);
+        let stuck = self.scene().stuck(&called, now);
+        self.waits.look(now, stuck).to_vec()
     }
 
     fn broken_assumption(&mut self, panic: &(dyn std::any::Any + Send)) -> Anomaly {

@@ -4,11 +4,14 @@
 //! replicated and stable, readers at the end of what they may see.
 
 use eosim_checker::Stuck;
+use eosim_sim::cluster::producer::State;
 use eosim_sim::cluster::{
     Broker, Client, ClientSpec, ClusterActor, GroupConsumerApplication, GroupConsumerSpec,
     TransformerApplication, TransformerSpec, Unfinished,
 };
 use eosim_types::message::IsolationLevel;
+use eosim_types::observation::TransactionDump;
+use eosim_types::record::TransactionState;
 use eosim_types::{Instant, Names, TopicPartition};
 
 /// The cluster of a run and what its clients were asked to do.
@@ -38,15 +41,15 @@ impl Scene<'_> {
     /// Everything that does not move; the actors are called `called`.
     pub(super) fn stuck(&self, called: &[String], since: Instant) -> Vec<Stuck> {
         let name = |at: usize| called.get(at).map_or("successor", String::as_str);
-        let stuck = |what, waiting_for| Stuck { what, waiting_for, since };
+        let stuck = |what, waiting_for, rule| Stuck { what, waiting_for, since, rule };
         let clients = self.actors.iter().enumerate().filter_map(|(at, actor)| {
             let client = actor.as_client().filter(|client| !client.is_finished())?;
             let waiting = client.waits_for().unwrap_or_else(|| "its own next step".into());
-            Some(stuck(format!("application {}", name(at)), waiting))
+            Some(stuck(format!("application {}", name(at)), waiting, frees_client(client)))
         });
-        let leaderless = self
-            .leaderless()
-            .map(|tp| stuck(format!("partition {}", self.names.partition(tp)), "a leader".into()));
+        let leaderless = self.leaderless().map(|tp| {
+            stuck(format!("partition {}", self.names.partition(tp)), "a leader".into(), "L-FO-1")
+        });
         let unfinished = self.brokers().flat_map(|broker| {
             let at = broker.spec().id;
             let unfinished = broker.unfinished().into_iter();
@@ -55,7 +58,7 @@ impl Scene<'_> {
         let unfinished = unfinished.map(|(at, one)| self.describe(at.0, &one, since));
         let behind = self.behind().map(|(reader, tp, position, bound)| {
             let what = format!("reader {} of {}", name(reader), self.names.partition(tp));
-            stuck(what, format!("records from {position} up to {bound}"))
+            stuck(what, format!("records from {position} up to {bound}"), "K-POS-2")
         });
         let untransformed = self.untransformed().map(|(tp, bound)| {
             let members = self.transformers().filter_map(|(at, _, application)| {
@@ -63,7 +66,8 @@ impl Scene<'_> {
             });
             let what = format!("records of {} below {bound}", self.names.partition(tp));
             let members = members.collect::<Vec<_>>().join("; ");
-            stuck(what, format!("a member of the group to transform them ({members})"))
+            let waiting = format!("a member of the group to transform them ({members})");
+            stuck(what, waiting, "K-COM-3")
         });
         let unread = self.unread().map(|(tp, bound)| {
             let members = self.group_consumers().filter_map(|(at, _, application)| {
@@ -71,7 +75,8 @@ impl Scene<'_> {
             });
             let what = format!("records of {} below {bound}", self.names.partition(tp));
             let members = members.collect::<Vec<_>>().join("; ");
-            stuck(what, format!("a member of the group to read them ({members})"))
+            let waiting = format!("a member of the group to read them ({members})");
+            stuck(what, waiting, "K-COM-3")
         });
         let readers = behind.chain(unread).chain(untransformed);
         clients.chain(leaderless).chain(unfinished).chain(readers).collect()
@@ -184,16 +189,14 @@ impl Scene<'_> {
     }
 
     fn describe(&self, broker: i32, unfinished: &Unfinished, since: Instant) -> Stuck {
-        let (what, waiting_for) = match unfinished {
+        let (what, waiting_for, rule) = match unfinished {
             Unfinished::Transaction(t) => {
                 let id = self.names.transactional_id(t.transactional_id);
                 let list = t.partitions.iter().map(|tp| self.names.partition(*tp));
                 let list = list.collect::<Vec<String>>().join(", ");
-                let pending = t.pending_state.map_or("nothing is being written", |p| p.name());
-                (
-                    format!("transaction of {id} in {} at broker {broker}", t.state.name()),
-                    format!("pending {pending}; partitions [{list}]"),
-                )
+                let (waiting_for, rule) = frees_transaction(t, &list);
+                let what = format!("transaction of {id} in {} at broker {broker}", t.state.name());
+                (what, waiting_for, rule)
             }
             Unfinished::Partition {
                 partition,
@@ -203,11 +206,40 @@ impl Scene<'_> {
             } => (
                 format!("partition {} led by broker {broker}", self.names.partition(*partition)),
                 format!(
-                    "log end {log_end_offset}, high watermark {high_watermark}, \
-                     last stable offset {last_stable_offset}"
+                    "{}: log end {log_end_offset}, high watermark {high_watermark}, \
+                     last stable offset {last_stable_offset}",
+                    if high_watermark < log_end_offset { "its replicas" } else { "a marker" }
                 ),
+                if high_watermark < log_end_offset { "L-HW-2" } else { "L-MRK-5" },
             ),
         };
-        Stuck { what, waiting_for, since }
+        Stuck { what, waiting_for, since, rule }
+    }
+}
+
+/// What an undecided or incomplete transaction with the partitions `list` waits for, and the rule
+/// that gives it.
+fn frees_transaction(transaction: &TransactionDump, list: &str) -> (String, &'static str) {
+    use TransactionState::{CompleteAbort, CompleteCommit};
+    match transaction.pending_state {
+        Some(CompleteCommit | CompleteAbort) if !transaction.partitions.is_empty() => {
+            (format!("its markers in [{list}]"), "C-MRK-10")
+        }
+        Some(pending @ (CompleteCommit | CompleteAbort)) => {
+            (format!("the record of {} to be replicated", pending.name()), "C-MRK-12")
+        }
+        Some(pending) => (format!("the record of {} to be replicated", pending.name()), "C-APP-6"),
+        None => (format!("its end, or its time-out; partitions [{list}]"), "C-TMO-2"),
+    }
+}
+
+/// The rule by which the call that an application waits for returns.
+fn frees_client(client: &Client) -> &'static str {
+    let Client::Producer(application) = client else { return "L-TOOL-3" };
+    match application.producer_state() {
+        Some(State::Uninitialized | State::Initializing) => "P-REQ-5",
+        Some(State::CommittingTransaction | State::AbortingTransaction) => "P-REQ-8",
+        Some(State::AbortableError | State::FatalError) => "P-API-8",
+        _ => "P-ACC-10",
     }
 }
