@@ -118,6 +118,11 @@ impl<C> Recorder<C> {
     pub fn inner(&self) -> &C {
         &self.inner
     }
+
+    /// The same, to be changed.
+    pub fn inner_mut(&mut self) -> &mut C {
+        &mut self.inner
+    }
 }
 
 impl<C: Choices> Choices for Recorder<C> {

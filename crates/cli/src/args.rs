@@ -12,7 +12,7 @@ pub use report::{
     CheckArgs, CoverageArgs, DotArgs, ListArgs, ListKind, MachineName, ShowArgs, ShowForm,
     TransactionsForm,
 };
-pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, SweepArgs, VerifyArgs};
+pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, ShrinkArgs, SweepArgs, VerifyArgs};
 pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs, SchemaArgs, SchemaKind};
 
 /// A deterministic simulation testbed for Apache Kafka's exactly-once protocol.
@@ -97,6 +97,8 @@ pub enum Command {
     Sweep(SweepArgs),
     /// The same run again, from its choice list
     Replay(ReplayArgs),
+    /// The smallest run that fails in the same way, as a scenario of its own
+    Shrink(ShrinkArgs),
     /// One run twice, compared step by step
     Verify(VerifyArgs),
     /// Looks at a run, in Kafka's own forms too

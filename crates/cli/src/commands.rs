@@ -12,6 +12,7 @@ mod replay;
 mod run;
 mod schema;
 mod show;
+mod shrink;
 mod sweep;
 mod verify;
 
@@ -83,6 +84,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Run(args) => run::run(args, how),
         Command::Sweep(args) => sweep::run(args, how),
         Command::Replay(args) => replay::run(args, how),
+        Command::Shrink(args) => shrink::run(args, how),
         Command::Verify(args) => verify::run(args, how),
         Command::Show(args) => show::run(args, how),
         Command::Check(args) => check::run(args, how),

@@ -3,7 +3,7 @@
 use clap::{Args, Command, CommandFactory, FromArgMatches};
 use eosim::args::{
     BenchArgs, CheckArgs, Cli, CompletionsArgs, ConformArgs, DefectsArgs, DotArgs, ListArgs,
-    ReplayArgs, RunArgs, SchemaArgs, ShowArgs, SweepArgs, VerifyArgs,
+    ReplayArgs, RunArgs, SchemaArgs, ShowArgs, ShrinkArgs, SweepArgs, VerifyArgs,
 };
 use expect_test::{Expect, expect};
 
@@ -16,6 +16,7 @@ fn verbs() -> Vec<Command> {
         verb::<RunArgs>("run"),
         verb::<SweepArgs>("sweep"),
         verb::<ReplayArgs>("replay"),
+        verb::<ShrinkArgs>("shrink"),
         verb::<VerifyArgs>("verify"),
         verb::<ShowArgs>("show"),
         verb::<CheckArgs>("check"),

@@ -19,4 +19,4 @@ pub use check::{HistoryName, check};
 pub use describe::{describe, describe_observed};
 pub use summary::{FaultCount, ScenarioSummary, SweepSummary};
 pub use transcript::{Line, transcript};
-pub use verdict::{RunName, footer};
+pub use verdict::{RunName, footer, footer_with};

@@ -25,13 +25,19 @@ pub struct RunName<'a> {
 /// A verdict in one line if the run is sound, else with its reason and how to repeat it.
 #[must_use]
 pub fn footer(verdict: &Verdict, run: RunName<'_>) -> String {
+    footer_with(verdict, run, &[])
+}
+
+/// The same, with what else there is to say about a broken promise.
+#[must_use]
+pub fn footer_with(verdict: &Verdict, run: RunName<'_>, notes: &[String]) -> String {
     let mut text = String::new();
     match verdict {
         Verdict::Sound => {
             line(&mut text, format_args!("sound   {}", at(run, run.steps, run.ended)));
         }
-        Verdict::Safety(anomalies) => safety(&mut text, anomalies, run),
-        Verdict::Liveness(stuck) => liveness(&mut text, stuck, run),
+        Verdict::Safety(anomalies) => safety(&mut text, anomalies, run, notes),
+        Verdict::Liveness(stuck) => liveness(&mut text, stuck, run, notes),
         Verdict::Inconclusive(why) => {
             line(&mut text, format_args!("INCONCLUSIVE   {}", at(run, run.steps, run.ended)));
             line(&mut text, format_args!("  {why}"));
@@ -47,12 +53,13 @@ fn at(run: RunName<'_>, step: u64, at: Instant) -> String {
     format!("scenario={} seed={} step={step} t={at}", run.scenario, run.seed)
 }
 
-fn safety(text: &mut String, anomalies: &[Anomaly], run: RunName<'_>) {
+fn safety(text: &mut String, anomalies: &[Anomaly], run: RunName<'_>, notes: &[String]) {
     let Some(first) = anomalies.first() else { return };
     let place = at(run, first.step, first.at);
     line(text, format_args!("VIOLATION {}   {place}", first.invariant));
     line(text, format_args!("  {}", first.summary));
     more(text, anomalies.len());
+    notes.iter().for_each(|note| line(text, format_args!("  {note}")));
     match run.folder {
         Some(folder) => {
             let rule = first.rule;
@@ -62,7 +69,7 @@ fn safety(text: &mut String, anomalies: &[Anomaly], run: RunName<'_>) {
     }
 }
 
-fn liveness(text: &mut String, stuck: &[Stuck], run: RunName<'_>) {
+fn liveness(text: &mut String, stuck: &[Stuck], run: RunName<'_>, notes: &[String]) {
     let Some(first) = stuck.first() else { return };
     line(text, format_args!("STUCK   {}", at(run, run.steps, run.ended)));
     let Stuck { what, waiting_for, since, rule } = first;
@@ -71,6 +78,7 @@ fn liveness(text: &mut String, stuck: &[Stuck], run: RunName<'_>) {
     if !rule.is_empty() {
         line(text, format_args!("  rule {rule} would free it"));
     }
+    notes.iter().for_each(|note| line(text, format_args!("  {note}")));
 }
 
 fn more(text: &mut String, count: usize) {

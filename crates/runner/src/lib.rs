@@ -10,6 +10,7 @@ pub mod history;
 pub mod machines;
 pub mod recording;
 pub mod run;
+pub mod shrink;
 pub mod store;
 pub mod sweep;
 pub mod verify;

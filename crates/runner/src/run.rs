@@ -7,11 +7,13 @@ mod listener;
 mod machine;
 mod recovery;
 mod requirements;
+mod story;
 mod waits;
 
 pub use listener::{Describe, Line, Step, Watch};
 pub(crate) use machine::said;
 pub use machine::{Machine, SeededMachine};
+pub(crate) use story::{Asked, Call, Kind, Order, Story, Strike};
 
 use eosim_checker::Verdict;
 use eosim_sim::fault::Count;

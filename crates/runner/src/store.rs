@@ -55,6 +55,18 @@ impl RunFolder {
         unreachable!("an attempt ends the search")
     }
 
+    /// The folder at `path`, which is made if need be.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn at(path: &Path) -> Result<Self, StoreError> {
+        let path = path.to_path_buf();
+        match fs::create_dir_all(&path) {
+            Ok(()) => Ok(Self { path }),
+            Err(error) => Err(StoreError { path, error }),
+        }
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -30,6 +30,10 @@ pub trait Listener<M, O> {
     #[inline]
     fn effects(&mut self, _stamp: Stamp, _effects: &[Effect<M, O>]) {}
 
+    /// A message leaves, whatever becomes of it.
+    #[inline]
+    fn sent(&mut self, _envelope: &Envelope<'_, M>) {}
+
     /// A fault befalls a message; never called with [`Fate::Deliver`].
     #[inline]
     fn fate(&mut self, _at: Instant, _envelope: &Envelope<'_, M>, _fate: Fate) {}

@@ -1,4 +1,4 @@
-//! Verbs that run simulations: `run`, `sweep`, `replay`, `verify`.
+//! Verbs that run simulations: `run`, `sweep`, `replay`, `shrink`, `verify`.
 
 use std::path::PathBuf;
 
@@ -132,6 +132,33 @@ pub struct ReplayArgs {
     /// Replays with another model too, and says where it leaves the recording
     #[arg(long, env = "EOSIM_FORCE")]
     pub force: bool,
+}
+
+/// The smallest run that fails in the same way.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim shrink latest
+  eosim shrink sim-runs/latest/failures/8812 --for 5m
+  eosim shrink latest --steps 20000000 --out regression")]
+pub struct ShrinkArgs {
+    /// The folder of a failing run, or its choices.json
+    pub path: PathBuf,
+    /// How long at most; 60s if neither this nor --steps is given
+    #[arg(long = "for", value_name = "TIME", env = "EOSIM_FOR")]
+    pub time: Option<WallTime>,
+    /// How many steps at most, of all runs that it takes; what comes out depends on nothing else
+    #[arg(long, value_name = "NUMBER", env = "EOSIM_STEPS",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps: Option<u64>,
+    /// Workers; as many as there are processors if not given
+    #[arg(short, long, value_name = "NUMBER", env = "EOSIM_JOBS",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+    /// Where the scenario and the run are kept; the folder `shrunk` beside the choices.json if not
+    /// given
+    #[arg(short, long, value_name = "FOLDER", env = "EOSIM_OUT")]
+    pub out: Option<PathBuf>,
 }
 
 /// A run twice, compared step by step.

@@ -8,6 +8,7 @@ use eosim_types::message::Message;
 use eosim_types::observation::{ClusterDump, Observation, Observed};
 use eosim_types::{ActorId, Instant, Names};
 
+use super::story::Story;
 use crate::history::Entry;
 
 /// How messages and observations are put into words; given by whoever renders.
@@ -49,6 +50,8 @@ pub struct Watch {
     kept: Option<Box<Kept>>,
     /// A fingerprint of each step, if they are wanted.
     trace: Option<Vec<Step>>,
+    /// What faults and applications did, if that is wanted.
+    story: Option<Box<Story>>,
 }
 
 /// The fingerprint of one step.
@@ -64,7 +67,7 @@ pub struct Step {
 
 impl Watch {
     pub(super) fn new(checker: Checker) -> Self {
-        Self { checker, in_checker: false, kept: None, trace: None }
+        Self { checker, in_checker: false, kept: None, trace: None, story: None }
     }
 
     /// Keeps everything from now on.
@@ -82,6 +85,16 @@ impl Watch {
     #[must_use]
     pub fn take_trace(&mut self) -> Vec<Step> {
         self.trace.take().unwrap_or_default()
+    }
+
+    /// Keeps what faults and applications do from now on.
+    pub(crate) fn follow(&mut self) {
+        self.story = Some(Box::default());
+    }
+
+    /// What they did, if it was kept.
+    pub(crate) fn take_story(&mut self) -> Story {
+        self.story.take().map_or_else(Story::default, |story| *story)
     }
 
     /// Shows the checker what brokers hold, in mid-run or at the end.
@@ -145,6 +158,9 @@ impl Listener<Message, Observed> for Watch {
         self.in_checker = true;
         self.checker.observe(&observation);
         self.in_checker = false;
+        if let Some(story) = &mut self.story {
+            story.observed(&observation);
+        }
         if let Some(kept) = &mut self.kept {
             if let Some(describe) = kept.describe {
                 let text = format!("   * {}", (describe.observed)(&observation.what, &kept.names));
@@ -178,7 +194,17 @@ impl Listener<Message, Observed> for Watch {
         }
     }
 
+    #[inline]
+    fn sent(&mut self, envelope: &Envelope<'_, Message>) {
+        if let Some(story) = &mut self.story {
+            story.sent(envelope);
+        }
+    }
+
     fn fate(&mut self, at: Instant, envelope: &Envelope<'_, Message>, fate: Fate) {
+        if let Some(story) = &mut self.story {
+            story.befell(envelope, fate);
+        }
         let Some(kept) = &mut self.kept else { return };
         let way = match envelope.way {
             Way::Request => "request",
@@ -188,7 +214,10 @@ impl Listener<Message, Observed> for Watch {
         kept.lines.push(Line { at, step: 0, actor: envelope.from, text });
     }
 
-    fn command(&mut self, at: Instant, _: Cause, command: &Command) {
+    fn command(&mut self, at: Instant, cause: Cause, command: &Command) {
+        if let Some(story) = &mut self.story {
+            story.obeyed(at, cause, command);
+        }
         let Some(kept) = &mut self.kept else { return };
         let text = format!("   ! {command:?}");
         kept.lines.push(Line { at, step: 0, actor: ActorId::CONTROLLER, text });

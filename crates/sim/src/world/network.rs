@@ -12,10 +12,12 @@ use super::queue::Body;
 use crate::fault::{Cause, Envelope, Fate, FaultHook, HoldKey, Way};
 use crate::listener::Listener;
 
-/// Asks the fault hook what becomes of a message, and tells the listener if it is unusual.
+/// Asks the fault hook what becomes of a message, and tells the listener: of every message, and of
+/// what is unusual.
 macro_rules! fate {
     ($world:expr, $envelope:expr) => {{
         let envelope = $envelope;
+        $world.listener.sent(&envelope);
         let fate = $world.faults.sent(&mut fault_cx!($world), envelope);
         if fate != Fate::Deliver {
             $world.listener.fate($world.now, &envelope, fate);
