@@ -55,6 +55,36 @@ fn a_failure_ends_with_a_command_that_replays_it() {
     }
 }
 
+#[test]
+fn a_failure_is_shrunk_to_a_scenario_and_a_run() {
+    let folder = Folder::new();
+    caught(&folder);
+    let words = ["shrink", "latest", "--steps", "400000", "--jobs"];
+    let ended = folder.ends(&[&words[..], &["2"]].concat(), 10);
+    assert!(ended.out.contains("\n  shrunk: "), "{}", ended.out);
+    let line =
+        ended.out.lines().last().and_then(|line| line.trim().strip_prefix("reproduce: eosim "));
+    let command: Vec<&str> = line.expect("a command to paste").split(' ').collect();
+    folder.ends(&[&command[..], &["--expect-recorded"]].concat(), 10);
+    let scenario = folder.read(&format!("{}/shrunk/scenario.json", failure(&folder).display()));
+    assert!(scenario.contains("\"name\": \"zombie-fencing-shrunk\""), "{scenario}");
+    folder.ends(&[&words[..], &["1", "--out", "one"]].concat(), 10);
+    assert_eq!(folder.read("one/scenario.json"), scenario);
+    folder.ends(&["run", "one/scenario.json"], 0);
+    let json = folder.ends(&["shrink", "one", "--steps", "1", "--format", "json"], 10).out;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!((&json["before"], &json["format"]), (&json["after"], &1.into()), "{json}");
+}
+
+#[test]
+fn what_is_not_there_or_not_broken_is_not_shrunk() {
+    let folder = Folder::new();
+    folder.ends(&["shrink", "nowhere"], 2);
+    folder.ends(&["run", &library("idempotence/lost-responses.json")], 0);
+    let refused = folder.ends(&["shrink", "latest"], 12);
+    assert!(refused.err.contains("nothing is broken in this run: sound"), "{}", refused.err);
+}
+
 /// Replaces text in the recording of a failure.
 fn change(folder: &Folder, from: &str, to: &str) -> String {
     let path = failure(folder).join("choices.json").display().to_string();

@@ -29,6 +29,9 @@ use trial::{Best, Terms};
 /// So many other seeds are tried with the scenario that is left.
 pub const SEEDS: u64 = 10;
 
+/// They are run for so many times as many steps as it took to fail.
+const SOON: u64 = 20;
+
 /// Added to a scenario's name.
 const SUFFIX: &str = "-shrunk";
 
@@ -115,8 +118,8 @@ impl Shrink<'_> {
         let (budget, stop) = (self.budget, self.stop);
         let mut search =
             Search { terms, best, jobs: self.jobs, budget, stop, runs: 0, steps: 0, on_run };
-        shrink(&mut search);
-        Ok(self.conclude(search, before))
+        let is_smallest = shrink(&mut search);
+        Ok(self.conclude(search, before, is_smallest))
     }
 
     /// The recorded run, under its new name.
@@ -127,11 +130,12 @@ impl Shrink<'_> {
             who: actors.get(usize::from(choice.entity.0)).cloned().unwrap_or_default(),
         });
         let picks: Vec<Pick> = picks.collect();
-        let plan = self.renamed(&terms.class);
+        let plan = self.renamed(&terms.class, &observed.result.verdict);
         terms.run_and_cut(&plan, &picks, &|_, picked| picked, terms.steps_max).found
     }
 
-    fn renamed(&self, class: &Class) -> Plan {
+    /// The plan under its new name, which says of itself what it shows.
+    fn renamed(&self, class: &Class, verdict: &Verdict) -> Plan {
         let Recording { plan, seed, defects, .. } = self.recording;
         let base = plan.name.strip_suffix(SUFFIX).unwrap_or(&plan.name);
         let base: String = base.chars().take(100 - SUFFIX.len()).collect();
@@ -144,7 +148,13 @@ impl Shrink<'_> {
         let defects = aimed_at.chain(plan.switched_on.clone()).collect();
         let name = base + SUFFIX;
         let (shows, requires) = (Vec::new(), Vec::new());
-        Plan { name, about, shows, requires, defects, ..plan.clone() }
+        let rules = match verdict {
+            Verdict::Safety(anomalies) => anomalies.first().map(|first| first.rule),
+            _ => None,
+        };
+        let rules = rules.filter(|rule| eosim_types::rules::RULES.contains(rule)).map(String::from);
+        let rules = rules.into_iter().collect();
+        Plan { name, about, shows, requires, rules, defects, ..plan.clone() }
     }
 
     fn before(&self, terms: &Terms, steps: u64) -> Size {
@@ -152,11 +162,11 @@ impl Shrink<'_> {
         size(&self.recording.replay_to(cut, self.describe).observed)
     }
 
-    fn conclude(&self, search: Search<'_>, before: Size) -> Shrunk {
-        let is_smallest = !search.is_spent();
+    fn conclude(&self, search: Search<'_>, before: Size, is_smallest: bool) -> Shrunk {
         let Search { terms, best, runs, steps, .. } = search;
+        let soon = terms.cut(&best.plan, best.steps.saturating_mul(SOON));
         let breaks = |seed: &u64| {
-            let run = terms.run_seed(&best.plan, *seed);
+            let run = terms.run_seed(&soon, *seed);
             terms.class.is_broken_in(&run.verdict)
         };
         let failing_seeds = (0..SEEDS).filter(breaks).count() as u64;
@@ -195,8 +205,8 @@ impl Shrunk {
     }
 }
 
-/// All passes, until none finds anything.
-fn shrink(search: &mut Search<'_>) {
+/// All passes, until none finds anything; false if the budget was used up before.
+fn shrink(search: &mut Search<'_>) -> bool {
     search.greedy(&pass::spelled_out);
     search.greedy(&pass::fewer_strikes);
     search.greedy(&pass::aimed);
@@ -210,7 +220,7 @@ fn shrink(search: &mut Search<'_>) {
             any |= search.greedy(&pass::lower_picks);
         }
         if !any || search.is_spent() {
-            return;
+            return !search.is_spent();
         }
     }
 }

@@ -153,7 +153,7 @@ impl Terms {
         cut
     }
 
-    /// `plan` as a user runs it, at `seed`.
+    /// `plan`, with the choices of `seed`.
     pub(super) fn run_seed(&self, plan: &Plan, seed: u64) -> RunResult {
         let mut machine = Machine::new(eosim_sim::Seeded::new(seed));
         let mut choose = |site, n| machine.choose_for_plan(site, n);
