@@ -39,8 +39,8 @@ fn lost(best: &Best, way: Way) -> Vec<Value> {
     let of_way = best.story.strikes.iter().filter(|strike| strike.kind.way == way);
     of_way
         .filter_map(|strike| match strike.fate {
-            Fate::Lose => Some(on_message(best, strike.kind, strike.nth, json!("drop"))),
-            Fate::Silence => Some(on_message(best, strike.kind, strike.nth, json!("silence"))),
+            Fate::Lose => Some(on_message(best, strike.kind, strike.nth, &json!("drop"))),
+            Fate::Silence => Some(on_message(best, strike.kind, strike.nth, &json!("silence"))),
             _ => None,
         })
         .collect()
@@ -50,7 +50,7 @@ fn late(best: &Best) -> Vec<Value> {
     let late = |strike: &Strike| match strike.fate {
         Fate::Late(after, cause) if name(cause.0) == "late_request" => {
             let action = json!({"late_ms": after.as_millis()});
-            Some(on_message(best, strike.kind, strike.nth, action))
+            Some(on_message(best, strike.kind, strike.nth, &action))
         }
         _ => None,
     };
@@ -69,14 +69,14 @@ fn ordered(best: &Best, fault: &str) -> Vec<Value> {
             };
             let down = lasts(best, order, Command::Restart { actor });
             let crash = json!({"who": who(best, actor), "kind": kind, "down_ms": down});
-            Some(at(order.at, json!({"crash": crash})))
+            Some(at(order.at, &json!({"crash": crash})))
         }
         Command::Pause { actor } => {
             let lasts = lasts(best, order, Command::Resume { actor });
-            Some(at(order.at, json!({"pause": {"who": who(best, actor), "for_ms": lasts}})))
+            Some(at(order.at, &json!({"pause": {"who": who(best, actor), "for_ms": lasts}})))
         }
         Command::Reset { .. } => {
-            order.after.map(|(kind, nth)| on_message(best, kind, nth, json!("reset")))
+            order.after.map(|(kind, nth)| on_message(best, kind, nth, &json!("reset")))
         }
         _ => None,
     };
@@ -97,7 +97,7 @@ fn succeed(best: &Best, value: &mut Value) -> Option<()> {
     Some(())
 }
 
-fn on_message(best: &Best, kind: Kind, nth: u32, action: Value) -> Value {
+fn on_message(best: &Best, kind: Kind, nth: u32, action: &Value) -> Value {
     let moment = match kind.way {
         Way::Request => "sent",
         Way::Response => "answered",
@@ -110,7 +110,7 @@ fn on_message(best: &Best, kind: Kind, nth: u32, action: Value) -> Value {
     json!({"when": when, "do": action})
 }
 
-fn at(time: Instant, action: Value) -> Value {
+fn at(time: Instant, action: &Value) -> Value {
     json!({"when": {"at_ms": time.as_millis()}, "do": action})
 }
 

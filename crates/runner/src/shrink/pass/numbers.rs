@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn numbers_are_lowered_and_spreads_become_fixed() {
-        assert_eq!(lower(1, 1), []);
+        assert_eq!(lower(1, 1), Vec::<u64>::new());
         assert_eq!(lower(5, 1), [1, 3, 4]);
         assert_eq!(lower(1000, 0), [0, 500]);
         let spread = |min: u64, max: u64| json!({"min": min, "max": max});
