@@ -1,4 +1,5 @@
-//! Producers that one entry stands for, each with an entry of its own, so that each can be left out.
+//! Producers that one entry stands for, each with an entry of its own, so that each can be left
+//! out.
 
 use serde_json::{Value, json};
 
