@@ -4,10 +4,8 @@
 //! Invariants: no reader gets anything at or beyond its bound (L-FET-1); bounds in an answer are
 //! those from before the read (L-FET-4).
 
-use alloc::vec::Vec;
-
 use eosim_types::message::{FetchPartition, FetchPartitionResponse, FetchRequest, IsolationLevel};
-use eosim_types::{BrokerId, Defect, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{BrokerId, Defect, ErrorCode, LeaderEpoch, rule};
 
 use super::not_hosted;
 use super::partition::{Leadership, Partition};
@@ -68,7 +66,9 @@ pub(crate) fn fetch_records(
 ) -> FetchPartitionResponse {
     match partition {
         Some(partition) => partition.fetch_records(io, params, read),
-        None => error_response(read.partition, not_hosted(io, read.partition)),
+        None => {
+            FetchPartitionResponse::without_bounds(read.partition, not_hosted(io, read.partition))
+        }
     }
 }
 
@@ -109,14 +109,14 @@ impl Partition {
     ) -> FetchPartitionResponse {
         let readable = match self.readable(io, params, read) {
             Ok(readable) => readable,
-            Err(error) => return error_response(read.partition, error),
+            Err(error) => return FetchPartitionResponse::without_bounds(read.partition, error),
         };
         rule!(io.env, "L-FET-4");
         let mut response = FetchPartitionResponse {
             high_watermark: self.log.high_watermark(),
             last_stable_offset: self.log.last_stable_offset(),
             log_start_offset: self.log.log_start_offset(),
-            ..error_response(read.partition, ErrorCode::None)
+            ..FetchPartitionResponse::without_bounds(read.partition, ErrorCode::None)
         };
         match readable {
             Readable::Diverging(epoch, end) => response.diverging_epoch = Some((epoch, end)),
@@ -217,18 +217,5 @@ impl Partition {
                 self.log.aborted_transactions(&mut io.env, read.fetch_offset, &batches);
         }
         response.batches = batches;
-    }
-}
-
-fn error_response(partition: TopicPartition, error: ErrorCode) -> FetchPartitionResponse {
-    FetchPartitionResponse {
-        partition,
-        error,
-        high_watermark: -1,
-        last_stable_offset: -1,
-        log_start_offset: -1,
-        aborted_transactions: Vec::new(),
-        diverging_epoch: None,
-        batches: Few::new(),
     }
 }

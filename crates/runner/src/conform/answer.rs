@@ -55,14 +55,8 @@ pub(crate) fn render(request: &Request, response: &Response, names: &Names) -> V
 
 /// What a client takes for the answer to a batch with acks=0, which has none (L-PIPE-6).
 pub(crate) fn unanswered(request: &ProduceRequest) -> Response {
-    let nothing = |(partition, _): &(TopicPartition, RecordBatch)| ProducePartitionResponse {
-        partition: *partition,
-        error: ErrorCode::None,
-        base_offset: -1,
-        log_append_time: -1,
-        log_start_offset: -1,
-        record_errors: Vec::new(),
-        current_leader: None,
+    let nothing = |(partition, _): &(TopicPartition, RecordBatch)| {
+        ProducePartitionResponse::without_offset(*partition, ErrorCode::None)
     };
     let partitions = request.partitions.iter().map(nothing).collect();
     ProduceResponse { partitions }.into()

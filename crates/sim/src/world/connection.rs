@@ -131,12 +131,20 @@ pub(super) struct Request<M> {
     pub(super) correlation: Correlation,
     /// The fault hook has seen it arrive.
     pub(super) seen: bool,
-    /// The fault that made it late: reported when the receiver takes it.
-    pub(super) late: Option<Cause>,
-    /// The error with which it is answered without being read.
-    pub(super) refusal: Option<ErrorCode>,
+    /// What befell it on its way there and shows when the receiver takes it.
+    pub(super) befell: Befell,
     /// The request on its way there, the answer on its way back.
     pub(super) message: Option<M>,
+}
+
+/// What befell a request and shows when its receiver takes it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Befell {
+    Nothing,
+    /// This fault made it late, and is told that it was taken.
+    Late(Cause),
+    /// It is answered with this error without being read.
+    Refused(ErrorCode),
 }
 
 impl<M> Default for Request<M> {
@@ -146,8 +154,7 @@ impl<M> Default for Request<M> {
             connection: NONE,
             correlation: Correlation(0),
             seen: false,
-            late: None,
-            refusal: None,
+            befell: Befell::Nothing,
             message: None,
         }
     }

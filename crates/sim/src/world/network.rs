@@ -6,7 +6,7 @@ use eosim_actor::{Actor, Choices, Correlation, Event, Lane, RequestToken, Site, 
 use eosim_types::{ActorId, Duration, ErrorCode};
 
 use super::World;
-use super::connection::{Connection, Flow, NONE, Request};
+use super::connection::{Befell, Connection, Flow, NONE, Request};
 use super::process::{Condition, Ring, Route};
 use super::queue::Body;
 use crate::fault::{Cause, Envelope, Fate, FaultHook, HoldKey, Way};
@@ -97,7 +97,7 @@ where
         let entry = &mut self.requests[request];
         entry.number = self.request_count;
         (entry.connection, entry.correlation) = (slot, correlation);
-        (entry.seen, entry.late, entry.refusal) = (false, None, None);
+        (entry.seen, entry.befell) = (false, Befell::Nothing);
         let (way, number, awaited) = (Way::Request, entry.number, true);
         let fate =
             fate!(self, Envelope { way, from, to, lane, number, awaited, message: &message });
@@ -229,12 +229,12 @@ where
                 self.drop_request(request);
             }
             (Flow::Free, Fate::Late(after, cause)) => {
-                self.requests[request].late = Some(cause);
+                self.requests[request].befell = Befell::Late(cause);
                 self.travel(way, request, after);
                 self.break_connection(slot);
             }
             (Flow::Free, Fate::LateHold(key, cause)) => {
-                self.requests[request].late = Some(cause);
+                self.requests[request].befell = Befell::Late(cause);
                 self.held.push(Held { key, way, request });
                 self.break_connection(slot);
             }
@@ -245,7 +245,7 @@ where
             (Flow::Free, Fate::Refuse(error)) => {
                 let entry = &mut self.requests[request];
                 match way {
-                    Way::Request => entry.refusal = Some(error),
+                    Way::Request => entry.befell = Befell::Refused(error),
                     Way::Response => {
                         let message = entry.message.as_ref().expect("a response is under way");
                         let refused = self.faults.refusal(message, error);
@@ -268,10 +268,16 @@ where
         connection.opener_up = false;
         connection.receiver_up = self.processes[usize::from(to.0)].condition != Condition::Down;
         self.request_count += 1;
-        let (number, late) = (self.request_count, Some(cause));
+        let (number, befell) = (self.request_count, Befell::Late(cause));
         let copy = self.requests.take();
-        let copied =
-            Request { number, connection: slot, correlation, late, message, ..Request::default() };
+        let copied = Request {
+            number,
+            connection: slot,
+            correlation,
+            befell,
+            message,
+            ..Request::default()
+        };
         self.requests[copy] = copied;
         self.travel(Way::Request, copy, after);
     }
@@ -363,13 +369,12 @@ where
         }
         connection.reading = false;
         let message = entry.message.take().expect("just seen");
-        if let Some(cause) = entry.late {
-            self.faults.took_effect(cause);
-        }
         self.delivered += 1;
         let token = join(request, entry.number);
-        if let Some(error) = entry.refusal.take() {
-            return self.refuse(to, token, &message, error);
+        match entry.befell {
+            Befell::Nothing => {}
+            Befell::Late(cause) => self.faults.took_effect(cause),
+            Befell::Refused(error) => return self.refuse(to, token, &message, error),
         }
         Some((to, Event::Request { from, token, message }))
     }

@@ -56,6 +56,22 @@ pub struct ProducePartitionResponse {
     pub current_leader: Option<(BrokerId, LeaderEpoch)>,
 }
 
+impl ProducePartitionResponse {
+    /// An answer that knows no offset: refused before the append, or given by nobody.
+    #[must_use]
+    pub const fn without_offset(partition: TopicPartition, error: ErrorCode) -> Self {
+        Self {
+            partition,
+            error,
+            base_offset: -1,
+            log_append_time: -1,
+            log_start_offset: -1,
+            record_errors: Vec::new(),
+            current_leader: None,
+        }
+    }
+}
+
 /// `isolation.level` of a reader (`IsolationLevel`).
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
@@ -139,6 +155,23 @@ pub struct FetchPartitionResponse {
     pub diverging_epoch: Option<(LeaderEpoch, i64)>,
     /// Whole batches.
     pub batches: Few<RecordBatch>,
+}
+
+impl FetchPartitionResponse {
+    /// An answer without batches, and without a bound.
+    #[must_use]
+    pub const fn without_bounds(partition: TopicPartition, error: ErrorCode) -> Self {
+        Self {
+            partition,
+            error,
+            high_watermark: -1,
+            last_stable_offset: -1,
+            log_start_offset: -1,
+            aborted_transactions: Vec::new(),
+            diverging_epoch: None,
+            batches: Few::new(),
+        }
+    }
 }
 
 /// What a ListOffsets asks for.

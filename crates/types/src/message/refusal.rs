@@ -2,8 +2,6 @@
 //!
 //! Kafka counterpart: `AbstractRequest#getErrorResponse`, `AbstractResponse#errorCounts`.
 
-use alloc::vec::Vec;
-
 use super::{
     AddOffsetsToTxnResponse, AddPartitionsToTxnResponse, ApiKey, DeleteGroupsResponse,
     DeleteRecordsResponse, EndTxnResponse, EpochEndOffset, FetchPartitionResponse, FetchResponse,
@@ -14,7 +12,7 @@ use super::{
     WriteTxnMarkersResponse,
 };
 use crate::error::ErrorCode;
-use crate::ids::{LeaderEpoch, ProducerEpoch, ProducerId, TopicPartition};
+use crate::ids::{LeaderEpoch, ProducerEpoch, ProducerId};
 
 impl Message {
     /// Is it a response in which the error stands? `NONE` has to stand alone.
@@ -81,11 +79,17 @@ impl Request {
         Some(match self {
             Self::Produce(request) if request.acks == 0 => return None,
             Self::Produce(request) => {
-                let refused = request.partitions.iter().map(|(tp, _)| refused_batch(*tp, error));
+                let refused = request
+                    .partitions
+                    .iter()
+                    .map(|(tp, _)| ProducePartitionResponse::without_offset(*tp, error));
                 ProduceResponse { partitions: refused.collect() }.into()
             }
             Self::Fetch(request) => {
-                let refused = request.partitions.iter().map(|p| refused_fetch(p.partition, error));
+                let refused = request
+                    .partitions
+                    .iter()
+                    .map(|p| FetchPartitionResponse::without_bounds(p.partition, error));
                 let session_id = request.metadata.session_id;
                 let partitions = refused.collect();
                 FetchResponse { error: ErrorCode::None, session_id, partitions }.into()
@@ -179,31 +183,6 @@ impl Response {
             Self::AddPartitionsToTxn(response) => response.error = ErrorCode::None,
             _ => {}
         }
-    }
-}
-
-fn refused_batch(partition: TopicPartition, error: ErrorCode) -> ProducePartitionResponse {
-    ProducePartitionResponse {
-        partition,
-        error,
-        base_offset: -1,
-        log_append_time: -1,
-        log_start_offset: -1,
-        record_errors: Vec::new(),
-        current_leader: None,
-    }
-}
-
-fn refused_fetch(partition: TopicPartition, error: ErrorCode) -> FetchPartitionResponse {
-    FetchPartitionResponse {
-        partition,
-        error,
-        high_watermark: -1,
-        last_stable_offset: -1,
-        log_start_offset: -1,
-        aborted_transactions: Vec::new(),
-        diverging_epoch: None,
-        batches: [].into_iter().collect(),
     }
 }
 

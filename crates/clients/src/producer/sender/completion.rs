@@ -1,8 +1,6 @@
 //! What becomes of requests that ended and of the batches in them (`handleProduceResponse`,
 //! `completeBatch`, `failBatch`).
 
-use alloc::vec::Vec;
-
 use eosim_actor::{Correlation, Cx, Site, Stream};
 use eosim_types::message::{ProducePartitionResponse, ProduceResponse, Response};
 use eosim_types::{Defect, ErrorCode, TopicPartition, rule};
@@ -88,7 +86,7 @@ impl Sender {
         for &id in batches {
             let partition = self.accumulator.batches[id].partition;
             self.accumulator.batches[id].on_wire = false;
-            let response = response_without_offset(partition, ErrorCode::None);
+            let response = ProducePartitionResponse::without_offset(partition, ErrorCode::None);
             let _untracked = self.complete_batch(id, &response, cx);
             self.accumulator.batches.release_if_unused(id);
         }
@@ -390,20 +388,5 @@ fn partition_response(
         }
         Answer::Response(other) => panic!("Produce was answered by {}", other.api().name()),
     };
-    response_without_offset(partition.unwrap_or_default(), error)
-}
-
-const fn response_without_offset(
-    partition: TopicPartition,
-    error: ErrorCode,
-) -> ProducePartitionResponse {
-    ProducePartitionResponse {
-        partition,
-        error,
-        base_offset: -1,
-        log_append_time: -1,
-        log_start_offset: -1,
-        record_errors: Vec::new(),
-        current_leader: None,
-    }
+    ProducePartitionResponse::without_offset(partition.unwrap_or_default(), error)
 }

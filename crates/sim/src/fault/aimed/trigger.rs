@@ -167,18 +167,13 @@ impl Watch {
         envelope: Envelope<'_, M>,
     ) -> bool {
         let fits = self.fits(moment, envelope);
-        self.is_open(now, moment, envelope) && fits && self.counts()
+        self.is_open(now, |after| after.sees(now, moment, envelope)) && fits && self.counts()
     }
 
     /// An actor has taken a step: has it entered the state that is waited for? What a watch has
     /// not looked at before, at the beginning of a run, does not count.
     pub(super) fn looks(&mut self, now: Instant, actor: ActorId, marks: &Marks) -> bool {
-        let before = self.after.as_mut().is_none_or(|after| {
-            let is_past = after.time().is_some_and(|time| time <= now);
-            let open = self.open || is_past;
-            self.open = open || after.looks(now, actor, marks);
-            open
-        });
+        let before = self.is_open(now, |after| after.looks(now, actor, marks));
         let Cue::Reached(state, by) = self.trigger.cue else { return false };
         let entered = marks.count(state);
         let is_new = self.entered.replace(entered).is_some_and(|last| last < entered);
@@ -206,16 +201,11 @@ impl Watch {
         matches!(self.trigger.which, Which::Nth(nth) if self.seen >= nth)
     }
 
-    /// Has what has to come before come already? The message itself may be it.
-    fn is_open<M: Described>(
-        &mut self,
-        now: Instant,
-        moment: Moment,
-        envelope: Envelope<'_, M>,
-    ) -> bool {
+    /// Has what has to come before come already? The occasion, by which it may `come`, may be it.
+    fn is_open(&mut self, now: Instant, come: impl FnOnce(&mut Self) -> bool) -> bool {
         let Some(after) = &mut self.after else { return true };
         let open = self.open || after.time().is_some_and(|time| time <= now);
-        self.open = open || after.sees(now, moment, envelope);
+        self.open = open || come(after);
         open
     }
 
