@@ -61,6 +61,8 @@ pub enum Operation {
         /// A pick of its replicas.
         replicas: u32,
     },
+    /// `transaction.version` is lowered from 2 to 1, or raised to 2.
+    ChangeFeature,
     /// What is done from time to time is done now.
     Housekeeping,
 }

@@ -31,6 +31,7 @@ use eosim_types::{
 };
 
 use crate::api_versions::ApiVersions;
+use crate::backoff::ExponentialBackoff;
 use crate::exception::{Exception, ExceptionClass};
 use crate::metadata::Metadata;
 use crate::network_client::{Answer, ClientOut, Completed, NetworkClient, SECOND_CLIENT};
@@ -157,10 +158,14 @@ impl Consumer {
         partitions: &[TopicPartition],
         brokers: &[BrokerId],
     ) -> Self {
+        let reconnect_backoff = ExponentialBackoff {
+            initial: config.reconnect_backoff,
+            max: config.reconnect_backoff_max,
+        };
         let mut consumer = Self {
             config: config.clone(),
-            client: NetworkClient::new(brokers, config.request_timeout, config.reconnect_backoff),
-            metadata: Metadata::new(config.retry_backoff),
+            client: NetworkClient::new(brokers, config.request_timeout, reconnect_backoff),
+            metadata: Metadata::new(config.retry_backoff, config.metadata_max_age),
             assigned: Vec::new(),
             places: SortedMap::default(),
             completed_fetches: VecDeque::new(),
@@ -247,7 +252,7 @@ impl Consumer {
     fn take_arrivals(&mut self, cx: &mut Cx<'_>, out: &mut ClientOut) {
         loop {
             let mut completed = core::mem::take(&mut self.completed);
-            self.client.poll(cx.now(), &mut completed, out);
+            self.client.poll(&mut completed, cx, out);
             for one in completed.drain(..) {
                 self.complete(one, cx, out);
             }

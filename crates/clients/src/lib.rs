@@ -11,6 +11,7 @@ extern crate alloc;
 
 mod api_versions;
 mod application;
+mod backoff;
 mod client;
 pub mod consumer;
 mod exception;

@@ -26,12 +26,14 @@ pub(crate) struct Metadata {
     in_flight: bool,
     updates: u32,
     last_refresh: Option<Instant>,
+    last_successful_refresh: Option<Instant>,
     refresh_backoff: Duration,
+    max_age: Duration,
 }
 
 impl Metadata {
     /// Knows nothing yet and wants to.
-    pub(crate) fn new(refresh_backoff: Duration) -> Self {
+    pub(crate) fn new(refresh_backoff: Duration, max_age: Duration) -> Self {
         Self {
             image: None,
             walk: Vec::new(),
@@ -42,7 +44,9 @@ impl Metadata {
             in_flight: false,
             updates: 0,
             last_refresh: None,
+            last_successful_refresh: None,
             refresh_backoff,
+            max_age,
         }
     }
 
@@ -56,11 +60,14 @@ impl Metadata {
         self.update_requested = true;
     }
 
-    /// When the next request may go out; `None` while none is wanted or one is on its way
+    /// When the next request goes out: as soon as one is wanted and allowed, and at the latest when
+    /// what is known is `metadata.max.age.ms` old; `None` while one is on its way
     /// (`timeToNextUpdate`).
     pub(crate) fn next_update(&self) -> Option<Instant> {
         let allowed = self.last_refresh.map_or(Instant::START, |at| at + self.refresh_backoff);
-        (self.update_requested && !self.in_flight).then_some(allowed)
+        let known_since = self.last_successful_refresh.filter(|_| !self.update_requested);
+        let expires = known_since.map_or(Instant::START, |at| at + self.max_age);
+        (!self.in_flight).then_some(allowed.max(expires))
     }
 
     /// A request went out.
@@ -80,6 +87,7 @@ impl Metadata {
         self.updates += 1;
         self.update_requested = false;
         self.last_refresh = Some(now);
+        self.last_successful_refresh = Some(now);
         if self.image.as_ref().is_none_or(|known| image.version >= known.version) {
             let order = hash_map_order(&image);
             self.leaders.clear();
@@ -211,6 +219,27 @@ fn java_hash(tp: TopicPartition) -> i32 {
 mod tests {
     use super::*;
     use eosim_types::metadata::PartitionMetadata;
+
+    #[test]
+    fn metadata_are_asked_for_again_when_wanted_or_metadata_max_age_ms_old() {
+        let ms = Duration::from_millis;
+        let at = |after| Instant::START + ms(after);
+        let mut metadata = Metadata::new(ms(100), ms(5_000));
+        assert_eq!(metadata.next_update(), Some(Instant::START), "nothing is known");
+        metadata.sent();
+        assert_eq!(metadata.next_update(), None, "on its way");
+        metadata.update(Arc::default(), at(10));
+        assert_eq!(metadata.next_update(), Some(at(5_010)), "too old then");
+        metadata.request_update();
+        assert_eq!(metadata.next_update(), Some(at(110)), "wanted, after the backoff");
+        metadata.sent();
+        metadata.failed(at(200));
+        assert_eq!(metadata.next_update(), Some(at(300)), "still wanted");
+        metadata.update(Arc::default(), at(400));
+        metadata.sent();
+        metadata.failed(at(5_900));
+        assert_eq!(metadata.next_update(), Some(at(6_000)), "a failure makes nothing younger");
+    }
 
     #[test]
     fn partitions_are_walked_in_the_order_of_a_hash_map_p_acc_3_p_mod_3() {

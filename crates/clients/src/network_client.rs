@@ -8,13 +8,18 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use eosim_actor::{Correlation, Lane, Out};
+use eosim_actor::{Correlation, Cx, Lane, Out, Site, Stream};
 use eosim_types::message::{ApiVersionsRequest, Message, Request, Response};
 use eosim_types::observation::Observed;
 use eosim_types::{ActorId, BrokerId, Duration, Instant};
 
+use crate::backoff::ExponentialBackoff;
+
 /// What a client's step appends to.
 pub(crate) type ClientOut = Out<Message, Observed>;
+
+/// Hundredths of the factor 0.80 … 1.19; 0 is the shortest wait.
+const JITTER: Site = Site::new("client.reconnect_backoff_jitter", Stream::Actor);
 
 /// The first correlation of a process's second client, beyond all that the first one uses.
 pub(crate) const SECOND_CLIENT: u32 = 1_000_000_000;
@@ -65,6 +70,10 @@ struct Connection<R> {
     broker: BrokerId,
     in_flight: VecDeque<InFlightRequest<R>>,
     broken_at: Option<Instant>,
+    /// The end of the backoff since it broke last.
+    usable_at: Instant,
+    /// So many times in a row it broke and had not brought an answer.
+    failed_attempts: i32,
     /// Something was sent over it since it broke last.
     is_open: bool,
     /// The unanswered ApiVersions.
@@ -75,9 +84,21 @@ struct Connection<R> {
 
 impl<R> Connection<R> {
     const fn to(broker: BrokerId) -> Self {
-        let in_flight = VecDeque::new();
-        let (broken_at, introduction) = (None, None);
-        Self { broker, in_flight, broken_at, is_open: false, introduction, is_connected: false }
+        Self {
+            broker,
+            in_flight: VecDeque::new(),
+            broken_at: None,
+            usable_at: Instant::START,
+            failed_attempts: 0,
+            is_open: false,
+            introduction: None,
+            is_connected: false,
+        }
+    }
+
+    /// It has brought an answer (`ClusterConnectionStates#ready`).
+    const fn connected(&mut self) {
+        (self.is_connected, self.failed_attempts) = (true, 0);
     }
 
     /// There is none any more; what goes out next makes a new one.
@@ -105,7 +126,7 @@ pub(crate) struct NetworkClient<R> {
     next_node: usize,
     arrivals: VecDeque<Arrival>,
     request_timeout: Duration,
-    reconnect_backoff: Duration,
+    reconnect_backoff: ExponentialBackoff,
 }
 
 impl<R> NetworkClient<R> {
@@ -113,7 +134,7 @@ impl<R> NetworkClient<R> {
     pub(crate) fn new(
         brokers: &[BrokerId],
         request_timeout: Duration,
-        reconnect_backoff: Duration,
+        reconnect_backoff: ExponentialBackoff,
     ) -> Self {
         Self {
             connections: brokers.iter().map(|&broker| Connection::to(broker)).collect(),
@@ -250,7 +271,7 @@ impl<R> NetworkClient<R> {
 
     /// The end of the reconnect backoff, if it is not over.
     pub(crate) fn backing_off(&self, broker: BrokerId, now: Instant) -> Option<Instant> {
-        let until = self.broken_at(broker)? + self.reconnect_backoff;
+        let until = self.connection(broker)?.usable_at;
         (now < until).then_some(until)
     }
 
@@ -305,7 +326,7 @@ impl<R> NetworkClient<R> {
         match response {
             Some(Response::ApiVersions(_)) => {
                 self.connections[node].introduction = None;
-                self.connections[node].is_connected = true;
+                self.connections[node].connected();
             }
             Some(response) => self.arrivals.push_back(Arrival::Answer(correlation, response)),
             None => self.broken(self.connections[node].broker),
@@ -335,14 +356,19 @@ impl<R> NetworkClient<R> {
 
     /// Ends a poll: appends to `done` what arrived, at most one answer per connection (P-SND-14),
     /// and what timed out (P-SND-8).
-    pub(crate) fn poll(&mut self, now: Instant, done: &mut Vec<Completed<R>>, out: &mut ClientOut) {
-        self.take_arrivals(now, done);
-        self.close_timed_out(now, done, out);
+    pub(crate) fn poll(
+        &mut self,
+        done: &mut Vec<Completed<R>>,
+        cx: &mut Cx<'_>,
+        out: &mut ClientOut,
+    ) {
+        self.take_arrivals(done, cx);
+        self.close_timed_out(done, cx, out);
     }
 
     /// The same for what arrived alone: what times out at this very instant is found by the next
     /// poll (P-MOD-5).
-    pub(crate) fn take_arrivals(&mut self, now: Instant, done: &mut Vec<Completed<R>>) {
+    pub(crate) fn take_arrivals(&mut self, done: &mut Vec<Completed<R>>, cx: &mut Cx<'_>) {
         let mut seen = 0u64;
         for arrival in core::mem::take(&mut self.arrivals) {
             let node = match &arrival {
@@ -359,7 +385,7 @@ impl<R> NetworkClient<R> {
                 Arrival::Answer(correlation, response) => {
                     self.answered(node, correlation, response, done);
                 }
-                Arrival::Broken(_) => self.end_all(node, &Answer::Disconnected, now, done),
+                Arrival::Broken(_) => self.end_all(node, &Answer::Disconnected, done, cx),
             }
         }
     }
@@ -371,7 +397,7 @@ impl<R> NetworkClient<R> {
         response: Response,
         done: &mut Vec<Completed<R>>,
     ) {
-        self.connections[node].is_connected = true;
+        self.connections[node].connected();
         let in_flight = &mut self.connections[node].in_flight;
         let place = in_flight.iter().position(|r| r.correlation == correlation);
         if let Some(entry) = place.and_then(|at| in_flight.remove(at)) {
@@ -380,9 +406,20 @@ impl<R> NetworkClient<R> {
         }
     }
 
-    fn end_all(&mut self, node: usize, how: &Answer, now: Instant, done: &mut Vec<Completed<R>>) {
+    /// The connection is gone; the next one is made after a backoff
+    /// (`ClusterConnectionStates#disconnected`).
+    fn end_all(
+        &mut self,
+        node: usize,
+        how: &Answer,
+        done: &mut Vec<Completed<R>>,
+        cx: &mut Cx<'_>,
+    ) {
         let connection = &mut self.connections[node];
-        connection.broken_at = Some(now);
+        let backoff = self.reconnect_backoff.backoff(connection.failed_attempts, JITTER, cx);
+        connection.broken_at = Some(cx.now());
+        connection.usable_at = cx.now() + backoff;
+        connection.failed_attempts += 1;
         connection.closed();
         done.extend(connection.in_flight.drain(..).map(|entry| Completed {
             request: entry.request,
@@ -391,16 +428,65 @@ impl<R> NetworkClient<R> {
         }));
     }
 
-    fn close_timed_out(&mut self, now: Instant, done: &mut Vec<Completed<R>>, out: &mut ClientOut) {
+    fn close_timed_out(
+        &mut self,
+        done: &mut Vec<Completed<R>>,
+        cx: &mut Cx<'_>,
+        out: &mut ClientOut,
+    ) {
         for node in 0..self.connections.len() {
             let connection = &self.connections[node];
-            if connection.in_flight.iter().any(|request| now >= request.deadline) {
+            if connection.in_flight.iter().any(|request| cx.now() >= request.deadline) {
                 let broker = connection.broker;
                 let (to, lane) = self.address(broker);
                 out.close(to, lane);
                 self.arrivals.retain(|arrival| *arrival != Arrival::Broken(broker));
-                self.end_all(node, &Answer::TimedOut, now, done);
+                self.end_all(node, &Answer::TimedOut, done, cx);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eosim_actor::Scripted;
+    use eosim_types::{DefectSet, Env, Marks, version::KafkaVersion};
+
+    const NODE: BrokerId = BrokerId(1);
+
+    fn client() -> NetworkClient<()> {
+        let ms = Duration::from_millis;
+        let backoff = ExponentialBackoff { initial: ms(50), max: ms(1_000) };
+        NetworkClient::new(&[NODE], ms(30_000), backoff)
+    }
+
+    /// The connection breaks; how long none is made.
+    fn breaks(client: &mut NetworkClient<()>) -> u64 {
+        let mut choices = Scripted::default().with(JITTER.name, &[20]);
+        let mut marks = Marks::new();
+        let env = Env {
+            now: Instant::START,
+            clock_skew_ms: 0,
+            kafka: KafkaVersion::default(),
+            defects: DefectSet::NONE,
+            marks: &mut marks,
+        };
+        let mut cx = Cx { id: ActorId(7), env, choices: &mut choices };
+        client.broken(NODE);
+        client.poll(&mut Vec::new(), &mut cx, &mut ClientOut::default());
+        let until = client.backing_off(NODE, Instant::START).unwrap_or(Instant::START);
+        until.since(Instant::START).as_millis()
+    }
+
+    #[test]
+    fn reconnect_backoff_doubles_until_the_node_answers() {
+        let mut client = client();
+        let waits: Vec<_> = (0..6).map(|_| breaks(&mut client)).collect();
+        assert_eq!(waits, [50, 100, 200, 400, 800, 1_000]);
+        let mut out = ClientOut::default();
+        let correlation = client.send(NODE, ApiVersionsRequest {}.into(), (), Instant::START, &mut out);
+        client.answered(0, correlation, Response::default_of_test(), &mut Vec::new());
+        assert_eq!(breaks(&mut client), 50);
     }
 }

@@ -12,7 +12,6 @@
 //! Invariants: every call returns once; every record whose `send()` did not throw
 //! has its future completed once.
 
-mod backoff;
 mod calls;
 mod description;
 mod producer_batch;

@@ -280,9 +280,8 @@ impl Cross<'_> {
             let expected = format!("more than {}, when the faults begin", faults.start_ms);
             return self.refuse("faults.until_ms", faults.until_ms.to_string(), expected);
         }
-        let transactional = self.plan.producers.iter().any(|p| p.transactional_id.is_some());
-        if faults.zombie.is_some() && !transactional {
-            let found = "no producer with a \"transactional_id\"";
+        if faults.zombie.is_some() && !self.plan.has_possible_zombie() {
+            let found = "no transformer and no producer with a \"transactional_id\" and without a store";
             return self.refuse("faults.zombie", found, "at least one");
         }
         Ok(())

@@ -92,12 +92,12 @@ pub(crate) fn resolve_within(value: &mut Value, choose: &mut Chooser<'_>) {
 
 /// Puts faults in the place of an intensity, and asks for nothing that is not on.
 pub(crate) fn intensity(scenario: &mut Value, choose: &mut Chooser<'_>) {
-    let transactional = has_transactional_producer(scenario);
+    let has_possible_zombie = has_possible_zombie(scenario);
     let Some(faults) = scenario.get_mut("faults").and_then(Value::as_object_mut) else { return };
     let Some(level) = faults.remove("intensity") else { return };
     let level: Intensity = serde_json::from_value(level).expect("checked against the schema");
     let may_be_on = |line: &&Line| {
-        !faults.contains_key(line.fault) && (line.fault != "zombie" || transactional)
+        !faults.contains_key(line.fault) && (line.fault != "zombie" || has_possible_zombie)
     };
     let mut open: Vec<&Line> = INTENSITIES.iter().filter(may_be_on).collect();
     for _ in 0..pick("faults.intensity", open.len().min(level.budget()) + 1, choose) {
@@ -108,9 +108,12 @@ pub(crate) fn intensity(scenario: &mut Value, choose: &mut Chooser<'_>) {
     forget_requirements(scenario, &off);
 }
 
-fn has_transactional_producer(scenario: &Value) -> bool {
-    let producers = scenario.get("producers").and_then(Value::as_array);
-    producers.into_iter().flatten().any(|producer| producer.get("transactional_id").is_some())
+/// As [`Plan::has_possible_zombie`](crate::Plan::has_possible_zombie), before there is a plan.
+fn has_possible_zombie(scenario: &Value) -> bool {
+    let all = |key| scenario.get(key).and_then(Value::as_array).into_iter().flatten();
+    let has_store = |producer: &Value| producer.pointer("/workload/two_phase").is_some();
+    all("transformers").next().is_some()
+        || all("producers").any(|p| p.get("transactional_id").is_some() && !has_store(p))
 }
 
 /// Faults that are `off` are not required.

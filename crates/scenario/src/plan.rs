@@ -162,6 +162,12 @@ impl Plan {
         known.fold(DefectSet::NONE, DefectSet::with)
     }
 
+    /// Is there anybody whose place a successor may take?
+    #[must_use]
+    pub fn has_possible_zombie(&self) -> bool {
+        !self.transformers.is_empty() || self.producers.iter().any(Producer::may_become_zombie)
+    }
+
     /// The names of all actors, in the order of their numbers: the controller, the brokers from 1
     /// on, the producers, the consumers, those in groups, the transformers, the operator if there is one.
     #[must_use]

@@ -162,6 +162,8 @@ settings! {
         "retry.backoff.ms" retry_backoff: Ms as "Millis",
         "retry.backoff.max.ms" retry_backoff_max: Ms as "Millis",
         "reconnect.backoff.ms" reconnect_backoff: Ms as "Millis",
+        "reconnect.backoff.max.ms" reconnect_backoff_max: Ms as "Millis",
+        "metadata.max.age.ms" metadata_max_age: Ms as "Millis",
     }
 }
 
@@ -174,6 +176,9 @@ settings! {
         "max.poll.records" max_poll_records: u32 as "Ranged<1, 100_000>",
         "request.timeout.ms" request_timeout: Ms as "Millis",
         "retry.backoff.ms" retry_backoff: Ms as "Millis",
+        "reconnect.backoff.ms" reconnect_backoff: Ms as "Millis",
+        "reconnect.backoff.max.ms" reconnect_backoff_max: Ms as "Millis",
+        "metadata.max.age.ms" metadata_max_age: Ms as "Millis",
         "session.timeout.ms" session_timeout: Ms as "Millis",
         "heartbeat.interval.ms" heartbeat_interval: Ms as "Millis",
         "max.poll.interval.ms" max_poll_interval: Ms as "Millis",

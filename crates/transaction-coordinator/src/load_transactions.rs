@@ -92,7 +92,7 @@ impl TransactionCoordinator {
         }
     }
 
-    /// Takes up the loads that waited for this high watermark.
+    /// Takes up the loads that waited for this high watermark, the older ones first (C-LOAD-8).
     pub(crate) fn high_watermark_moved(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -108,10 +108,12 @@ impl TransactionCoordinator {
             _ => None,
         };
         let loading = &mut self.state_manager.loading_partitions;
-        let Some(key) = loading.iter().find_map(is_reached) else { return };
-        if let Some(LoadingPartition::AwaitingHighWatermark { metadata, .. }) = loading.remove(&key)
-        {
-            self.install(cx, key.0, key.1, metadata);
+        let reached: Vec<_> = loading.iter().filter_map(is_reached).collect();
+        for key in reached {
+            let load = self.state_manager.loading_partitions.remove(&key);
+            if let Some(LoadingPartition::AwaitingHighWatermark { metadata, .. }) = load {
+                self.install(cx, key.0, key.1, metadata);
+            }
         }
     }
 

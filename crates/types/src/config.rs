@@ -205,6 +205,10 @@ pub struct ProducerConfig {
     pub retry_backoff_max: Duration,
     /// `reconnect.backoff.ms`.
     pub reconnect_backoff: Duration,
+    /// `reconnect.backoff.max.ms`.
+    pub reconnect_backoff_max: Duration,
+    /// `metadata.max.age.ms`.
+    pub metadata_max_age: Duration,
     /// The transaction version that the client speaks.
     pub transaction_version: TransactionVersion,
     /// The sequence with which a producer without transactions begins in each partition; 0 in Kafka.
@@ -231,6 +235,8 @@ impl Default for ProducerConfig {
             retry_backoff: Duration::from_millis(100),
             retry_backoff_max: Duration::from_millis(1_000),
             reconnect_backoff: Duration::from_millis(50),
+            reconnect_backoff_max: Duration::from_millis(1_000),
+            metadata_max_age: Duration::from_millis(300_000),
             transaction_version: TransactionVersion::Tv2,
             first_sequence: Sequence::ZERO,
         }
@@ -281,6 +287,10 @@ pub struct ConsumerConfig {
     pub retry_backoff: Duration,
     /// `reconnect.backoff.ms`.
     pub reconnect_backoff: Duration,
+    /// `reconnect.backoff.max.ms`.
+    pub reconnect_backoff_max: Duration,
+    /// `metadata.max.age.ms`.
+    pub metadata_max_age: Duration,
     /// `default.api.timeout.ms`.
     pub default_api_timeout: Duration,
     /// `auto.offset.reset`.
@@ -315,6 +325,8 @@ impl Default for ConsumerConfig {
             request_timeout: Duration::from_millis(30_000),
             retry_backoff: Duration::from_millis(100),
             reconnect_backoff: Duration::from_millis(50),
+            reconnect_backoff_max: Duration::from_millis(1_000),
+            metadata_max_age: Duration::from_millis(300_000),
             default_api_timeout: Duration::from_millis(60_000),
             auto_offset_reset: AutoOffsetReset::Latest,
             group: None,

@@ -1,17 +1,21 @@
-//! What an operator does to the cluster by chance: elections and reassignments.
+//! What an operator does to the cluster by chance: elections, reassignments, feature changes.
 //!
-//! Kafka counterpart: `kafka-leader-election`, `kafka-reassign-partitions`, as they reach the
-//! controller.
+//! Kafka counterpart: `kafka-leader-election`, `kafka-reassign-partitions`, `kafka-features`, as
+//! they reach the controller.
 
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use eosim_actor::Operation;
-use eosim_types::message::{AlterPartitionReassignmentsRequest, ElectLeadersRequest};
+use eosim_types::message::{
+    AlterPartitionReassignmentsRequest, ElectLeadersRequest, UpdateFeaturesRequest,
+};
 use eosim_types::metadata::MetadataImage;
+use eosim_types::version::TransactionVersion;
 use eosim_types::{BrokerId, Env, TopicPartition};
 
+use super::feature_control::update_features;
 use super::replication_control::ReplicationControlManager;
 
 /// Fewer replicas than these are not asked for, if there are as many brokers.
@@ -36,7 +40,19 @@ pub(super) fn carry_out(
             let request = AlterPartitionReassignmentsRequest { partitions };
             replication.alter_partition_reassignments(image, &request, env);
         }
+        Operation::ChangeFeature => {
+            let transaction_version = other_version(image.transaction_version);
+            update_features(image, UpdateFeaturesRequest { transaction_version }, env);
+        }
         Operation::Housekeeping => {}
+    }
+}
+
+/// Where `transaction.version` goes from `present`.
+fn other_version(present: TransactionVersion) -> TransactionVersion {
+    match present {
+        TransactionVersion::Tv2 => TransactionVersion::Tv1,
+        TransactionVersion::Tv0 | TransactionVersion::Tv1 => TransactionVersion::Tv2,
     }
 }
 
@@ -56,4 +72,23 @@ fn target(image: &MetadataImage, pick: u32) -> Vec<BrokerId> {
 
 fn place(pick: u32, count: usize) -> usize {
     usize::try_from(pick).expect("32 bits") % count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::fixture::{cluster, with_env};
+
+    #[test]
+    fn transaction_version_is_lowered_and_raised_in_turn_c_tv_1() {
+        let mut image = Arc::new(cluster(&[1], &[&[1]]).initial_image());
+        let mut replication = ReplicationControlManager::new(Default::default());
+        let mut levels = Vec::new();
+        for _ in 0..3 {
+            let operation = Operation::ChangeFeature;
+            with_env(|env| carry_out(&mut replication, &mut image, operation, env));
+            levels.push(image.transaction_version);
+        }
+        assert_eq!(levels, [TransactionVersion::Tv1, TransactionVersion::Tv2, TransactionVersion::Tv1]);
+    }
 }

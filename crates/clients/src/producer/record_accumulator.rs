@@ -7,16 +7,19 @@
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
-use eosim_actor::Cx;
+use eosim_actor::{Cx, Site, Stream};
 use eosim_types::config::ProducerConfig;
 use eosim_types::record::Record;
 use eosim_types::{BrokerId, Defect, Duration, Env, Instant, TopicPartition, rule};
 
 use super::CallId;
-use super::backoff::retry_backoff;
 use super::producer_batch::{BatchId, Batches, batch_upper_bound};
 use super::transaction_manager::TransactionManager;
+use crate::backoff::ExponentialBackoff;
 use crate::metadata::Metadata;
+
+/// Hundredths of the factor 0.80 … 1.19; 0 is the shortest wait.
+const JITTER: Site = Site::new("producer.retry_backoff_jitter", Stream::Actor);
 
 /// What makes every batch sendable at once (P-ACC-1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,8 +61,7 @@ pub(crate) struct RecordAccumulator {
     max_request_size: i32,
     linger: Duration,
     delivery_timeout: Duration,
-    retry_backoff: Duration,
-    retry_backoff_max: Duration,
+    retry_backoff: ExponentialBackoff,
     deques: BTreeMap<TopicPartition, VecDeque<BatchId>>,
     pub(crate) batches: Batches,
     incomplete: u32,
@@ -77,8 +79,10 @@ impl RecordAccumulator {
             max_request_size: config.max_request_size,
             linger: config.linger,
             delivery_timeout: config.delivery_timeout,
-            retry_backoff: config.retry_backoff,
-            retry_backoff_max: config.retry_backoff_max,
+            retry_backoff: ExponentialBackoff {
+                initial: config.retry_backoff,
+                max: config.retry_backoff_max,
+            },
             deques: BTreeMap::new(),
             batches: Batches::default(),
             incomplete: 0,
@@ -223,7 +227,8 @@ impl RecordAccumulator {
         partitions
     }
 
-    /// P-ACC-7: puts a batch back for another attempt, unless its partition is not `tracked`.
+    /// P-ACC-7: puts a batch back for another attempt, unless its partition is not `tracked`. Its
+    /// wait is drawn once, where the real client draws anew at every look at the batch (P-CFG-9).
     pub(crate) fn reenqueue(
         &mut self,
         id: BatchId,
@@ -232,9 +237,9 @@ impl RecordAccumulator {
         cx: &mut Cx<'_>,
     ) {
         rule!(cx.env, "P-ACC-7");
+        rule!(cx.env, "P-CFG-9");
         let now = cx.now();
-        let attempts = self.batches[id].attempts;
-        let backoff = retry_backoff(attempts, self.retry_backoff, self.retry_backoff_max, cx);
+        let backoff = self.retry_backoff.backoff(self.batches[id].attempts, JITTER, cx);
         let batch = &mut self.batches[id];
         batch.attempts += 1;
         batch.last_attempt = now;

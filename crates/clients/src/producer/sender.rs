@@ -21,6 +21,7 @@ use super::record_accumulator::RecordAccumulator;
 use super::transaction_manager::{TransactionManager, TxnRequestHandler};
 use super::{CallId, Outcome};
 use crate::api_versions::ApiVersions;
+use crate::backoff::ExponentialBackoff;
 use crate::exception::{Exception, ExceptionClass};
 use crate::metadata::Metadata;
 use crate::network_client::{ClientOut, Completed, NetworkClient};
@@ -96,12 +97,16 @@ impl Sender {
     ) -> Self {
         let manager = config.enable_idempotence;
         let manager = manager.then(|| TransactionManager::new(transactional_id, config));
+        let reconnect_backoff = ExponentialBackoff {
+            initial: config.reconnect_backoff,
+            max: config.reconnect_backoff_max,
+        };
         Self {
             config: config.clone(),
             transactional_id,
-            client: NetworkClient::new(brokers, config.request_timeout, config.reconnect_backoff)
+            client: NetworkClient::new(brokers, config.request_timeout, reconnect_backoff)
                 .asking_api_versions(),
-            metadata: Metadata::new(config.retry_backoff),
+            metadata: Metadata::new(config.retry_backoff, config.metadata_max_age),
             accumulator: RecordAccumulator::new(config),
             manager,
             api_versions: ApiVersions::default(),
@@ -293,9 +298,9 @@ impl Sender {
         self.activity = Activity::Running;
         let mut completed = core::mem::take(&mut self.completed);
         if self.overlooks_timeouts(cx) {
-            self.client.take_arrivals(cx.now(), &mut completed);
+            self.client.take_arrivals(&mut completed, cx);
         } else {
-            self.client.poll(cx.now(), &mut completed, out);
+            self.client.poll(&mut completed, cx, out);
         }
         let count = completed.len();
         for (place, one) in (1..).zip(completed.drain(..)) {

@@ -5,7 +5,7 @@ use eosim_scenario::plan::{
 };
 use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::fault::{
-    ByChance, ClockJump, ConnectionReset, ControllerAway, Crash, DiskError, GcPause, Housekeeping,
+    ByChance, ClockJump, ConnectionReset, ControllerAway, Crash, DiskError, FeatureChange, GcPause, Housekeeping,
     ImpossibleDuplicate, ImpossibleReorder, LateRequest, LeaderElection, LoadError, LostRequest,
     LostResponse, Partition, Phase, Random, Range, Rate, Reassignment, ReplicationStall,
     RestartLoop, SlowActor, SlowLink, StaleMetadata, Times,
@@ -87,6 +87,7 @@ pub(super) fn random(plan: &Plan, actors: &Actors) -> Random {
         housekeeping: |said| {
             Housekeeping { every: ms(said.every_ms), brokers: actors.brokers() }
         },
+        feature_change: |said| FeatureChange { every: ms(said.every_ms) },
         impossible_duplicate: |said| ImpossibleDuplicate { after: range(said.delay_ms) },
         impossible_reorder: |said| ImpossibleReorder { delay: range(said.delay_ms) },
     }

@@ -2,7 +2,7 @@
 
 use eosim_scenario::plan::Zombie;
 use eosim_scenario::{Plan, Probability, Spread};
-use eosim_sim::cluster::ClientSpec;
+use eosim_sim::cluster::{ClientSpec, ProducerWorkload};
 use eosim_sim::fault::{Faults, Stall};
 use eosim_types::{ActorId, Duration, Instant, Names};
 
@@ -34,7 +34,10 @@ pub(super) fn zombies(
 
 fn may_become_zombie(client: &ClientSpec) -> bool {
     match client {
-        ClientSpec::Producer(spec) => spec.transactional_id.is_some(),
+        ClientSpec::Producer(spec) => {
+            let has_store = matches!(spec.workload, ProducerWorkload::TwoPhase(_));
+            spec.transactional_id.is_some() && !has_store
+        }
         ClientSpec::Transformer(_) => true,
         ClientSpec::Consumer(_) | ClientSpec::GroupConsumer(_) | ClientSpec::Admin(_) => false,
     }

@@ -62,6 +62,13 @@ pub struct ProducerInstance<'a> {
 }
 
 impl Producer {
+    /// May a successor take its transactional id from it? A two-phase committer's store has one
+    /// owner, and stays with it.
+    #[must_use]
+    pub const fn may_become_zombie(&self) -> bool {
+        self.transactional_id.is_some() && !matches!(self.workload, Workload::TwoPhase(_))
+    }
+
     /// Every producer that this entry stands for.
     pub fn instances(&self) -> impl Iterator<Item = ProducerInstance<'_>> {
         let numbered = move |text: &str, n: u32| match self.count {

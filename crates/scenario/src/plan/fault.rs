@@ -113,6 +113,8 @@ faults! {
     leader_election: LeaderElection as "LeaderElection",
     /// A broker runs now what it does from time to time: retention, compaction, expiry, checkpoints.
     housekeeping: Operation as "Operation",
+    /// The operator lowers `transaction.version` from 2 to 1, and raises it to 2 again.
+    feature_change: Operation as "Operation",
     /// A request is delivered twice, which TCP makes impossible: what breaks is not Kafka's fault.
     impossible_duplicate: LateRequest as "LateRequest",
     /// A request is overtaken on its connection, which TCP makes impossible: what breaks is not

@@ -187,6 +187,7 @@ mod tests {
 
     /// Faults that no intensity turns on, each with the reason.
     const ALONE: &[(&str, &str)] = &[
+        ("feature_change", "below version 2 a late request harms the next transaction (H-13)"),
         ("impossible_duplicate", "TCP makes it impossible"),
         ("impossible_reorder", "TCP makes it impossible"),
     ];

@@ -2,6 +2,7 @@
 
 use eosim_types::config::{ConsumerConfig, GroupProtocol, ProducerConfig};
 use eosim_types::message::IsolationLevel;
+use eosim_types::version::TransactionVersion;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -46,6 +47,11 @@ pub struct Transformer {
     #[serde(default)]
     #[schemars(with = "Millis")]
     pub start_each_ms: u64,
+    /// The highest transaction version that its producer speaks; it follows the cluster's up to
+    /// there. All versions if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Ranged<0, 2>")]
+    pub transaction_version: Option<u8>,
     /// How many polls make a transaction.
     #[serde(default = "once")]
     #[schemars(with = "SpreadOf<1, 1_000>")]
@@ -138,7 +144,10 @@ impl Transformer {
     /// The producer's configuration.
     #[must_use]
     pub fn producer_config(&self) -> ProducerConfig {
-        self.producer_settings.over(ProducerConfig::default())
+        let newest = TransactionVersion::default();
+        let transaction_version = self.transaction_version.map_or(newest, super::version_of);
+        self.producer_settings
+            .over(ProducerConfig { transaction_version, ..ProducerConfig::default() })
     }
 }
 

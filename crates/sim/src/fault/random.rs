@@ -8,7 +8,7 @@ use eosim_types::{Duration, ErrorCode, Instant};
 
 use super::{
     ByChance, Cause, ClockJump, Command, ConnectionReset, ControllerAway, Count, Crash, Described,
-    DiskError, Envelope, Fate, Fault, FaultCx, FaultHook, GcPause, Housekeeping,
+    DiskError, Envelope, Fate, Fault, FaultCx, FaultHook, FeatureChange, GcPause, Housekeeping,
     ImpossibleDuplicate, ImpossibleReorder, LateRequest, LeaderElection, LoadError, LostRequest,
     LostResponse, Partition, Reassignment, ReplicationStall, RestartLoop, SlowActor, SlowLink,
     StaleMetadata, Way, Zombie,
@@ -204,6 +204,8 @@ faults! {
     leader_election: LeaderElection,
     /// Periodic tasks run out of their time.
     housekeeping: Housekeeping,
+    /// `transaction.version` goes down and up.
+    feature_change: FeatureChange,
     /// A request is delivered twice.
     impossible_duplicate: ImpossibleDuplicate,
     /// A request is overtaken on its connection.

@@ -103,6 +103,23 @@ fn two_loads_at_once_c_load_8_c_mrk_9() {
 }
 
 #[test]
+fn two_loads_that_await_one_high_watermark_both_end_c_load_8_h_2() {
+    let mut world = World::cold().without(Defect::UpstreamCoordinatorLoadActsAboveHighWatermark);
+    let partition = world.partition();
+    world.elect(1);
+    world.elect(2);
+    for epoch in [1, 2] {
+        world.finish_load(epoch, &[given(Ongoing, 10, 2).record()], 3, 1);
+    }
+    world.call(|c, cx| c.on_high_watermark(cx, partition, 2));
+    assert_eq!(world.describe(), "COORDINATOR_LOAD_IN_PROGRESS");
+    world.call(|c, cx| c.on_high_watermark(cx, partition, 3));
+    assert_eq!(world.describe(), "Ongoing(10,2)");
+    assert_eq!(world.known().coordinator_epoch, CoordinatorEpoch(2));
+    assert!(!world.coordinator.awaits_high_watermark());
+}
+
+#[test]
 fn another_number_of_partitions_stops_the_load_for_good_c_part_3() {
     let mut world = World::cold();
     let extra = TopicPartition::new(Topic::TRANSACTION_STATE, 50);

@@ -114,9 +114,10 @@ struct Settings {
     /// `retry.backoff.max.ms` is the same in every recording.
     #[serde(rename = "retry.backoff.ms")]
     retry_backoff_ms: Option<String>,
-    /// `reconnect.backoff.max.ms` is the same in every recording.
     #[serde(rename = "reconnect.backoff.ms")]
     reconnect_backoff_ms: Option<String>,
+    #[serde(rename = "reconnect.backoff.max.ms")]
+    reconnect_backoff_max_ms: Option<String>,
     #[serde(rename = "group.id")]
     group_id: Option<String>,
     #[serde(rename = "group.protocol")]
@@ -155,6 +156,7 @@ fn construct(s: Settings, names: &mut CaseNames) -> Result<ConsumerConfig, Excep
         (&mut config.default_api_timeout, s.default_api_timeout_ms),
         (&mut config.retry_backoff, s.retry_backoff_ms),
         (&mut config.reconnect_backoff, s.reconnect_backoff_ms),
+        (&mut config.reconnect_backoff_max, s.reconnect_backoff_max_ms),
     ] {
         let mut millis = duration.as_millis();
         set(&mut millis, text.as_ref())?;

@@ -111,9 +111,10 @@ struct Settings {
     retry_backoff_ms: Option<String>,
     #[serde(rename = "retry.backoff.max.ms")]
     retry_backoff_max_ms: Option<String>,
-    /// `reconnect.backoff.max.ms` is the same in every recording.
     #[serde(rename = "reconnect.backoff.ms")]
     reconnect_backoff_ms: Option<String>,
+    #[serde(rename = "reconnect.backoff.max.ms")]
+    reconnect_backoff_max_ms: Option<String>,
     #[serde(rename = "max.block.ms")]
     max_block_ms: Option<String>,
     #[serde(rename = "transactional.id")]
@@ -156,6 +157,7 @@ fn construct(s: Settings) -> Constructed {
         (&mut config.retry_backoff, s.retry_backoff_ms),
         (&mut config.retry_backoff_max, s.retry_backoff_max_ms),
         (&mut config.reconnect_backoff, s.reconnect_backoff_ms),
+        (&mut config.reconnect_backoff_max, s.reconnect_backoff_max_ms),
         (&mut config.max_block, s.max_block_ms),
     ] {
         let mut millis = duration.as_millis();

@@ -187,6 +187,7 @@ fn settings() -> impl Strategy<Value = Value> {
                 "retry.backoff.ms": "20",
                 "retry.backoff.max.ms": "20",
                 "reconnect.backoff.ms": "10",
+                "reconnect.backoff.max.ms": "10",
                 "max.block.ms": block,
             });
             if txn {
@@ -244,6 +245,7 @@ fn consumer_case() -> impl Strategy<Value = Value> {
                 "max.poll.records": "2", "request.timeout.ms": "300",
                 "default.api.timeout.ms": "200", "retry.backoff.ms": "20",
                 "reconnect.backoff.ms": "10",
+                "reconnect.backoff.max.ms": "10",
             });
             if let Some(protocol) = group {
                 config["group.id"] = json!("g");

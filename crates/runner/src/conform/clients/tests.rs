@@ -24,6 +24,7 @@ fn play(mut case: Value) -> Seen {
         ("retry.backoff.ms", "20"),
         ("retry.backoff.max.ms", "20"),
         ("reconnect.backoff.ms", "10"),
+        ("reconnect.backoff.max.ms", "10"),
         ("linger.ms", "0"),
     ] {
         let config = case["config"].as_object_mut().expect("settings");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fault::{
-    ClockJump, ControllerAway, DiskError, Housekeeping, ImpossibleDuplicate, ImpossibleReorder,
+    ClockJump, ControllerAway, DiskError, FeatureChange, Housekeeping, ImpossibleDuplicate, ImpossibleReorder,
     LeaderElection, LoadError, Reassignment, ReplicationStall, RestartLoop, SlowActor,
     StaleMetadata, Times,
 };
@@ -181,6 +181,7 @@ fn operations_reach_a_process_that_runs_and_are_effective_if_they_changed_someth
     let election = LeaderElection { every: Duration(30_000), unclean: Rate::new(1, 2) };
     let reassignment = Reassignment { every: Duration(40_000) };
     let housekeeping = Housekeeping { every: Duration(70_000), brokers: vec![SERVER, ALICE] };
+    let feature_change = FeatureChange { every: Duration(50_000) };
     let choices = Scripted::default()
         .with("fault.leader_election.partition", &[5, 6])
         .with("fault.leader_election.unclean", &[0, 1])
@@ -189,6 +190,7 @@ fn operations_reach_a_process_that_runs_and_are_effective_if_they_changed_someth
         random.leader_election = ByChance::new(ALWAYS, election);
         random.reassignment = ByChance::new(ALWAYS, reassignment);
         random.housekeeping = ByChance::new(ALWAYS, housekeeping);
+        random.feature_change = ByChance::new(ALWAYS, feature_change);
     });
     kit.advance(Duration(71_000));
     let elect = |partition, unclean| Operation::ElectLeader { partition, unclean };
@@ -196,12 +198,14 @@ fn operations_reach_a_process_that_runs_and_are_effective_if_they_changed_someth
     let done = [
         (30, elect(5, false)),
         (40, reassign),
+        (50, Operation::ChangeFeature),
         (60, elect(6, true)),
         (70, Operation::Housekeeping),
     ];
     assert_eq!(kit.actors[0].operations, done);
     assert_eq!(kit.faults.random.leader_election.count, Count { applied: 2, effective: 1 });
     assert_eq!(kit.faults.random.reassignment.count, Count { applied: 1, effective: 0 });
+    assert_eq!(kit.faults.random.feature_change.count, Count { applied: 1, effective: 0 });
     assert_eq!(kit.faults.random.housekeeping.count, Count { applied: 2, effective: 0 });
     kit.order(Command::Crash { actor: SERVER, kind: CrashKind::Process });
     kit.advance(Duration(20_000));
