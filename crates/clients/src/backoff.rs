@@ -60,7 +60,11 @@ mod tests {
             };
             let mut cx = Cx { id: ActorId(7), env, choices: &mut choices };
             let backoff = ExponentialBackoff { initial: ms(initial), max: ms(max) };
-            assert_eq!(backoff.backoff(attempts, JITTER, &mut cx), ms(expected), "{attempts} {pick}");
+            assert_eq!(
+                backoff.backoff(attempts, JITTER, &mut cx),
+                ms(expected),
+                "{attempts} {pick}"
+            );
         }
     }
 }

@@ -485,7 +485,8 @@ mod tests {
         let waits: Vec<_> = (0..6).map(|_| breaks(&mut client)).collect();
         assert_eq!(waits, [50, 100, 200, 400, 800, 1_000]);
         let mut out = ClientOut::default();
-        let correlation = client.send(NODE, ApiVersionsRequest {}.into(), (), Instant::START, &mut out);
+        let correlation =
+            client.send(NODE, ApiVersionsRequest {}.into(), (), Instant::START, &mut out);
         client.answered(0, correlation, Response::default_of_test(), &mut Vec::new());
         assert_eq!(breaks(&mut client), 50);
     }

@@ -281,7 +281,8 @@ impl Cross<'_> {
             return self.refuse("faults.until_ms", faults.until_ms.to_string(), expected);
         }
         if faults.zombie.is_some() && !self.plan.has_possible_zombie() {
-            let found = "no transformer and no producer with a \"transactional_id\" and without a store";
+            let found =
+                "no transformer and no producer with a \"transactional_id\" and without a store";
             return self.refuse("faults.zombie", found, "at least one");
         }
         Ok(())

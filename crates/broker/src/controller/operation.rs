@@ -89,6 +89,9 @@ mod tests {
             with_env(|env| carry_out(&mut replication, &mut image, operation, env));
             levels.push(image.transaction_version);
         }
-        assert_eq!(levels, [TransactionVersion::Tv1, TransactionVersion::Tv2, TransactionVersion::Tv1]);
+        assert_eq!(
+            levels,
+            [TransactionVersion::Tv1, TransactionVersion::Tv2, TransactionVersion::Tv1]
+        );
     }
 }

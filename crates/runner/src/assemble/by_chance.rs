@@ -5,10 +5,10 @@ use eosim_scenario::plan::{
 };
 use eosim_scenario::{Plan, Probability, Spread};
 use eosim_sim::fault::{
-    ByChance, ClockJump, ConnectionReset, ControllerAway, Crash, DiskError, FeatureChange, GcPause, Housekeeping,
-    ImpossibleDuplicate, ImpossibleReorder, LateRequest, LeaderElection, LoadError, LostRequest,
-    LostResponse, Partition, Phase, Random, Range, Rate, Reassignment, ReplicationStall,
-    RestartLoop, SlowActor, SlowLink, StaleMetadata, Times,
+    ByChance, ClockJump, ConnectionReset, ControllerAway, Crash, DiskError, FeatureChange, GcPause,
+    Housekeeping, ImpossibleDuplicate, ImpossibleReorder, LateRequest, LeaderElection, LoadError,
+    LostRequest, LostResponse, Partition, Phase, Random, Range, Rate, Reassignment,
+    ReplicationStall, RestartLoop, SlowActor, SlowLink, StaleMetadata, Times,
 };
 use eosim_types::{Duration, Instant};
 

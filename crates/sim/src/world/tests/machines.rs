@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::fault::{
-    ClockJump, ControllerAway, DiskError, FeatureChange, Housekeeping, ImpossibleDuplicate, ImpossibleReorder,
-    LeaderElection, LoadError, Reassignment, ReplicationStall, RestartLoop, SlowActor,
-    StaleMetadata, Times,
+    ClockJump, ControllerAway, DiskError, FeatureChange, Housekeeping, ImpossibleDuplicate,
+    ImpossibleReorder, LeaderElection, LoadError, Reassignment, ReplicationStall, RestartLoop,
+    SlowActor, StaleMetadata, Times,
 };
 
 const EVERY: Duration = Duration(10_000);
