@@ -451,7 +451,8 @@ impl<R> NetworkClient<R> {
 mod tests {
     use super::*;
     use eosim_actor::Scripted;
-    use eosim_types::{DefectSet, Env, Marks, version::KafkaVersion};
+    use eosim_types::message::HeartbeatResponse;
+    use eosim_types::{DefectSet, Env, ErrorCode, Marks, version::KafkaVersion};
 
     const NODE: BrokerId = BrokerId(1);
 
@@ -484,10 +485,11 @@ mod tests {
         let mut client = client();
         let waits: Vec<_> = (0..6).map(|_| breaks(&mut client)).collect();
         assert_eq!(waits, [50, 100, 200, 400, 800, 1_000]);
-        let mut out = ClientOut::default();
-        let correlation =
-            client.send(NODE, ApiVersionsRequest {}.into(), (), Instant::START, &mut out);
-        client.answered(0, correlation, Response::default_of_test(), &mut Vec::new());
+        let now = Instant::START;
+        let asked =
+            client.send(NODE, ApiVersionsRequest {}.into(), (), now, &mut ClientOut::default());
+        let answer = HeartbeatResponse { error: ErrorCode::None };
+        client.answered(0, asked, answer.into(), &mut Vec::new());
         assert_eq!(breaks(&mut client), 50);
     }
 }
