@@ -59,13 +59,13 @@ fn unknown_and_missing_keys() {
             good.json: found the unknown key "clutser", expected one of 22 known keys; did you mean "cluster"?
             good.json: cluster.topics.orders: found the unknown key "partitons", expected "partitions", "replicas", "replication_factor" or "settings"; did you mean "partitions"?
             good.json: cluster.settings: found the unknown key "replica.lag.time.mx.ms", expected one of 29 known keys; did you mean "replica.lag.time.max.ms"?
-            good.json: producers[0].settings: found the unknown key "linger", expected one of 16 known keys; did you mean "linger.ms"?
+            good.json: producers[0].settings: found the unknown key "linger", expected one of 18 known keys; did you mean "linger.ms"?
             good.json: producers[0].workload: found the unknown key "scirpt", expected "random", "two_phase" or "script"; did you mean "script"?
             good.json: producers[1].workload.script[0]: found the unknown key "sned", expected "send", "wait_ms", "wait_until_ms" or "raw_produce"; did you mean "send"?
             good.json: producers[0].workload: found an object, expected an object with "random", an object with "two_phase" or an object with "script"
             good.json: cluster: found no "brokers", expected the key "brokers"
             good.json: consumers[0]: found no "isolation_level", expected the key "isolation_level"
-            good.json: faults: found the unknown key "lost_respons", expected one of 26 known keys; did you mean "lost_response"?
+            good.json: faults: found the unknown key "lost_respons", expected one of 27 known keys; did you mean "lost_response"?
             good.json: aimed[0].do: found the unknown key "crahs", expected "delay_ms", "late_ms", "late_until", "hold", "release", "hold_until", "answer_with", "crash", "stop" or "pause"; did you mean "crash"?
         "#]],
     );
