@@ -25,6 +25,8 @@ pub(super) struct ProducerSession {
     pub(super) transaction: Option<TransactionRef>,
     transactions_begun: u32,
     sends: VecDeque<(CallId, Value, TopicPartition)>,
+    /// A future of the open transaction has failed.
+    has_lost_records: bool,
 }
 
 impl ProducerSession {
@@ -38,6 +40,7 @@ impl ProducerSession {
             transaction: None,
             transactions_begun: 0,
             sends: VecDeque::new(),
+            has_lost_records: false,
         }
     }
 
@@ -102,6 +105,7 @@ impl ProducerSession {
         let (producer, session) = (self.id, self.number());
         let transaction = TransactionRef { producer, session, number: self.transactions_begun };
         self.transactions_begun += 1;
+        self.has_lost_records = false;
         self.transaction = Some(transaction);
         out.observe(Observed::TransactionBegun { transaction });
     }
@@ -122,6 +126,11 @@ impl ProducerSession {
         self.sends.push_back((call, value, partition));
     }
 
+    /// Has a record of the open transaction failed, as far as its futures tell?
+    pub(super) const fn has_lost_records(&self) -> bool {
+        self.has_lost_records
+    }
+
     /// P-MOD-4.
     pub(super) fn record_completed(&mut self, record: RecordOutcome, out: &mut ClientOut) {
         let place = self.sends.iter().position(|(call, ..)| *call == record.call);
@@ -131,6 +140,7 @@ impl ProducerSession {
         let outcome = match record.result {
             Ok(offset) => SendOutcome::Acknowledged { offset },
             Err(exception) => {
+                self.has_lost_records = true;
                 let error = exception.error_code();
                 if record.definitely_refused {
                     SendOutcome::Refused { error }

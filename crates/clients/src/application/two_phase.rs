@@ -85,9 +85,11 @@ impl ProducerApplication {
     }
 
     /// The store takes over the batch's effect and the prepared transaction; not if a record of it
-    /// was lost while it was prepared.
+    /// was lost. The producer alone does not tell: `prepareTransaction()` may return between the
+    /// future of a batch that failed and the change of state (P-API-10).
     pub(super) fn decide(&mut self, out: &mut ClientOut) {
         let prepared = self.session.producer.as_ref().and_then(Producer::prepared_transaction);
+        let prepared = prepared.filter(|_| !self.session.has_lost_records());
         let (Some(transaction), Some(prepared)) = (self.session.transaction, prepared) else {
             return self.give_up();
         };

@@ -9,7 +9,9 @@ use eosim_types::version::TransactionVersion;
 use eosim_types::{Capability, Defect, Env, ErrorCode, ProducerEpoch, ProducerId, Sequence, rule};
 
 use super::{AppendOrigin, UnifiedLog};
-use crate::producer::{BatchMetadata, CompletedTxn, ProducerAppendInfo, VerificationGuard};
+use crate::producer::{
+    BatchMetadata, CompletedTxn, ProducerAppendInfo, ProducerStateEntry, VerificationGuard,
+};
 
 impl UnifiedLog {
     /// Has the producer an open transaction of this epoch here (L-TXN-1)?
@@ -99,6 +101,10 @@ impl UnifiedLog {
         if !batch.has_producer_id() {
             rule!(env, "L-REC-4");
             return Ok(None);
+        }
+        if origin.is_validated() {
+            let known = self.producer_state_manager().last_entry(batch.producer_id);
+            known.unwrap_or(&ProducerStateEntry::EMPTY).takes(env, batch);
         }
         self.check_transaction_gate(env, batch, guard)?;
         let mut draft = self.producer_state_manager().prepare_update(batch.producer_id, origin);

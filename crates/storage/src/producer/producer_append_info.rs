@@ -4,9 +4,7 @@
 //! Kafka's counterpart: `ProducerAppendInfo`. A draft changes nothing until it is merged by
 //! `ProducerStateManager::update`, so a refused append leaves no trace (L-ENT-3).
 
-use core::cmp::Ordering;
-
-use eosim_types::machine::{EntryEvent as E, EntryState};
+use eosim_types::machine::EntryState;
 use eosim_types::record::{EndTransactionMarker, RecordBatch, TransactionResult};
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
@@ -86,9 +84,6 @@ impl ProducerAppendInfo {
         batch: &RecordBatch,
         transaction_version: Option<TransactionVersion>,
     ) -> Result<Option<CompletedTxn>, ErrorCode> {
-        if self.origin.is_validated() {
-            self.takes(env, batch);
-        }
         if let Some(marker) = batch.marker() {
             return self.append_end_txn_marker(env, batch, marker, transaction_version);
         }
@@ -98,25 +93,6 @@ impl ProducerAppendInfo {
         }
         self.append_data_batch(env, batch)?;
         Ok(None)
-    }
-
-    /// Counts what the entry meets at a leader; a follower only repeats it.
-    fn takes(&self, env: &mut Env<'_>, batch: &RecordBatch) {
-        let known = self.updated.producer_epoch;
-        let [old, same, new] = match batch.marker().map(|marker| marker.result) {
-            Some(TransactionResult::Commit) => [E::CommitOld, E::Commit, E::CommitNew],
-            Some(TransactionResult::Abort) => [E::AbortOld, E::Abort, E::AbortNew],
-            None if batch.is_transactional => {
-                [E::TransactionalOld, E::Transactional, E::TransactionalNew]
-            }
-            None => [E::DataOld, E::Data, E::DataNew],
-        };
-        let event = match batch.producer_epoch.cmp(&known) {
-            Ordering::Less => old,
-            Ordering::Equal => same,
-            Ordering::Greater => new,
-        };
-        env.takes(self.updated.state(), event);
     }
 
     fn append_data_batch(

@@ -3,7 +3,9 @@
 //! Kafka's counterparts: `ProducerStateEntry` and `BatchMetadata`. At most five batches are
 //! remembered, all of the entry's epoch, oldest first.
 
-use eosim_types::machine::EntryState;
+use core::cmp::Ordering;
+
+use eosim_types::machine::{EntryEvent as E, EntryState};
 use eosim_types::record::{RecordBatch, TransactionResult};
 use eosim_types::{CoordinatorEpoch, Defect, Env, ProducerEpoch, Sequence, rule};
 
@@ -99,6 +101,25 @@ impl ProducerStateEntry {
             None if self.producer_epoch == ProducerEpoch::NONE => EntryState::None,
             None => EntryState::Idle,
         }
+    }
+
+    /// Counts that it meets `batch` at a leader; a follower only repeats it.
+    pub(crate) fn takes(&self, env: &mut Env<'_>, batch: &RecordBatch) {
+        let known = self.producer_epoch;
+        let [old, same, new] = match batch.marker().map(|marker| marker.result) {
+            Some(TransactionResult::Commit) => [E::CommitOld, E::Commit, E::CommitNew],
+            Some(TransactionResult::Abort) => [E::AbortOld, E::Abort, E::AbortNew],
+            None if batch.is_transactional => {
+                [E::TransactionalOld, E::Transactional, E::TransactionalNew]
+            }
+            None => [E::DataOld, E::Data, E::DataNew],
+        };
+        let event = match batch.producer_epoch.cmp(&known) {
+            Ordering::Less => old,
+            Ordering::Equal => same,
+            Ordering::Greater => new,
+        };
+        env.takes(self.state(), event);
     }
 
     /// The remembered batches, oldest first.

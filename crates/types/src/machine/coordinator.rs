@@ -97,6 +97,8 @@ const ANY_TIME: &[&str] = &[
     "resigned",
 ];
 
+const TOMBSTONE: &[&str] = &["tombstone answered"];
+const WAITS_FOR_TOMBSTONE: &str = "an id whose tombstone is under way is pending Dead (C-EXP-2)";
 const APPENDED: &[&str] = &["replicated", "append failed"];
 
 const UNREACHED: &[Unreached] = &[
@@ -114,6 +116,24 @@ const UNREACHED: &[Unreached] = &[
     row(&["Ongoing"], &["expired"], "only an idle id expires (C-EXP-1)"),
     row(SETTLED, APPENDED, "what is being appended is pending (C-APP-4)"),
     row(FENCE, APPENDED, "a fence is never written as it is (C-SM-2)"),
+    row(SETTLED, TOMBSTONE, WAITS_FOR_TOMBSTONE),
+    row(
+        &[
+            "pending Empty",
+            "pending Ongoing",
+            "pending PrepareCommit",
+            "pending PrepareAbort",
+            "pending CompleteCommit",
+            "pending CompleteAbort",
+        ],
+        TOMBSTONE,
+        WAITS_FOR_TOMBSTONE,
+    ),
+    row(
+        &["pending Dead"],
+        &["AddOffsetsToTxn", "AddPartitionsToTxn(verify)"],
+        "AddPartitionsToTxn comes first and waits; only requests late by a whole expiry get here",
+    ),
     row(&["pending Dead"], APPENDED, "a tombstone is no transition (C-EXP-2)"),
     row(SETTLED, &["markers written"], "the completion is pending meanwhile (C-END-21)"),
     row(FENCE, &["markers written"], "the completion is pending meanwhile (C-END-21)"),

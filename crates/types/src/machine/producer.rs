@@ -136,7 +136,7 @@ const UNREACHED: &[Unreached] = &[
     row(&["IN_TRANSACTION"], &["initTransactions", "beginTransaction"], ORDER),
     row(&["IN_TRANSACTION"], &["InitProducerId answered", "EndTxn answered"], ASKED_ELSEWHERE),
     row(&["PREPARED_TRANSACTION"], ANY_ANSWER, FLUSHED),
-    row(&["PREPARED_TRANSACTION"], BATCHES, FLUSHED),
+    row(&["PREPARED_TRANSACTION"], &["batch acknowledged"], FLUSHED),
     row(
         &["PREPARED_TRANSACTION"],
         &["initTransactions", "beginTransaction", "send", "sendOffsetsToTransaction"],
@@ -160,5 +160,16 @@ const UNREACHED: &[Unreached] = &[
     ),
     row(&["ABORTABLE_ERROR"], &["initTransactions", "beginTransaction"], ORDER),
     row(&["ABORTABLE_ERROR"], &["InitProducerId answered", "EndTxn answered"], ASKED_ELSEWHERE),
+    row(
+        &["PREPARED_TRANSACTION"],
+        &["abortTransaction"],
+        "what is prepared is decided at once, or left to the next life",
+    ),
+    row(
+        &["INITIALIZING"],
+        &["batch failed"],
+        "the batches of a transaction have ended before it has (P-SND-2)",
+    ),
+    row(&["FATAL_ERROR"], ANY_ANSWER, "applications close such a producer at once (P-APP)"),
     row(&["FATAL_ERROR"], CALLS, "applications close such a producer (P-APP)"),
 ];
