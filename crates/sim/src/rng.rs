@@ -20,13 +20,17 @@ const PURPOSES: usize = 5;
 const NOWHERE: u32 = u32::MAX;
 /// As many as ChaCha8 makes at a time.
 const WORDS: usize = 64;
+/// Streams from this number on are few and are searched for: a table up to the highest number would
+/// be as large as all the rest of a seed.
+const TABLED: usize = 1 << 14;
 
 /// Chance from a seed.
 #[derive(Clone, Debug)]
 pub struct Seeded {
     key: [u8; 32],
     life: u64,
-    /// Where in `streams` a stream is, by its number; [`NOWHERE`] if it was never used.
+    /// Where in `streams` a stream is, by its number, of those below [`TABLED`]; [`NOWHERE`] if it
+    /// was never used.
     places: Vec<u32>,
     streams: Vec<Named>,
 }
@@ -34,6 +38,7 @@ pub struct Seeded {
 /// One stream, some words ahead. `next` is past the end if it is to be opened or read on.
 #[derive(Clone, Debug)]
 struct Named {
+    number: usize,
     next: usize,
     ahead: [u32; WORDS],
     life: u64,
@@ -67,12 +72,16 @@ impl Seeded {
         self.read_on(number)
     }
 
-    /// The next word of a stream that has none ahead.
+    /// The next word of a stream that has none ahead, or is not in the table.
     #[cold]
     #[inline(never)]
     fn read_on(&mut self, number: usize) -> u32 {
         let place = self.place(number);
         let named = &mut self.streams[place];
+        if let Some(&word) = named.ahead.get(named.next) {
+            named.next += 1;
+            return word;
+        }
         if named.life != self.life {
             named.words = ChaCha8Rng::from_seed(self.key);
             named.words.set_stream(number as u64);
@@ -89,15 +98,23 @@ impl Seeded {
 
     /// Where the stream called `number` is kept.
     fn place(&mut self, number: usize) -> usize {
+        if number >= TABLED {
+            let known = self.streams.iter().position(|named| named.number == number);
+            return known.unwrap_or_else(|| self.add(number));
+        }
         if self.places.len() <= number {
             self.places.resize(number + 1, NOWHERE);
         }
         if self.places[number] == NOWHERE {
-            self.places[number] = u32::try_from(self.streams.len()).expect("few streams");
-            let words = ChaCha8Rng::from_seed(self.key);
-            self.streams.push(Named { next: WORDS, ahead: [0; WORDS], life: 0, words });
+            self.places[number] = u32::try_from(self.add(number)).expect("few streams");
         }
         self.places[number] as usize
+    }
+
+    fn add(&mut self, number: usize) -> usize {
+        let words = ChaCha8Rng::from_seed(self.key);
+        self.streams.push(Named { number, next: WORDS, ahead: [0; WORDS], life: 0, words });
+        self.streams.len() - 1
     }
 }
 
@@ -183,6 +200,7 @@ mod tests {
         for _ in 0..200 {
             mixed.choose(FAULT, ActorId(0), 100);
             mixed.choose(NETWORK, ActorId(1), 100);
+            mixed.choose(NETWORK, ActorId(u16::MAX), 100);
             let pick = mixed.choose(NETWORK, ActorId(0), 100);
             assert_eq!(pick, alone.choose(NETWORK, ActorId(0), 100));
         }
@@ -191,14 +209,15 @@ mod tests {
     #[test]
     fn a_reset_source_equals_a_new_one() {
         let mut reused = Seeded::new(1);
-        for _ in 0..100 {
-            reused.choose(NETWORK, ActorId(3), 10);
+        let mut fresh = Seeded::new(2);
+        let entities = [ActorId(3), ActorId(u16::MAX)];
+        for entity in entities.into_iter().cycle().take(200) {
+            reused.choose(NETWORK, entity, 10);
         }
         reused.reset(2);
-        let mut fresh = Seeded::new(2);
-        for _ in 0..100 {
-            let expected = fresh.choose(NETWORK, ActorId(3), 10);
-            assert_eq!(reused.choose(NETWORK, ActorId(3), 10), expected);
+        for entity in entities.into_iter().cycle().take(200) {
+            let expected = fresh.choose(NETWORK, entity, 10);
+            assert_eq!(reused.choose(NETWORK, entity, 10), expected);
         }
     }
 }

@@ -96,6 +96,16 @@ const fn first_cell(machines: usize) -> usize {
 }
 
 impl MachineId {
+    /// Every machine's id, in the order of [`MACHINES`].
+    const ALL: [Self; MACHINES.len()] =
+        [Self::Coordinator, Self::Producer, Self::Group, Self::Entry];
+
+    /// The machine called `name`.
+    pub(crate) fn called(name: &str) -> Option<(Self, &'static Machine)> {
+        let mut machines = Self::ALL.into_iter().zip(MACHINES);
+        machines.find(|(_, machine)| machine.name == name)
+    }
+
     /// The place of a state among those of all machines.
     #[inline]
     pub(crate) const fn state(self, state: usize) -> usize {
@@ -161,6 +171,16 @@ impl Machine {
         self.unreached.iter().find(fits).map(|row| row.reason)
     }
 
+    /// The place of the state called `name`.
+    pub(crate) fn place_of_state(&self, name: &str) -> Option<usize> {
+        self.states.iter().position(|state| *state == name)
+    }
+
+    /// The place of the event called `name`.
+    pub(crate) fn place_of_event(&self, name: &str) -> Option<usize> {
+        self.events.iter().position(|event| *event == name)
+    }
+
     pub(crate) fn state_names(&'static self) -> impl Iterator<Item = StateName> {
         self.states.iter().map(move |state| StateName { machine: self, state })
     }
@@ -200,7 +220,7 @@ impl StateName {
         states.find(|state| state.is_written(name))
     }
 
-    pub(crate) fn is_written(&self, name: &str) -> bool {
+    fn is_written(&self, name: &str) -> bool {
         name.split_once('/') == Some((self.machine.name, self.state))
     }
 
@@ -220,7 +240,7 @@ impl CellName {
         cells.find(|cell| cell.is_written(name))
     }
 
-    pub(crate) fn is_written(&self, name: &str) -> bool {
+    fn is_written(&self, name: &str) -> bool {
         let mut parts = name.splitn(3, '/');
         let parts = [parts.next(), parts.next(), parts.next()];
         parts == [Some(self.machine.name), Some(self.state), Some(self.event)]
@@ -251,8 +271,8 @@ mod tests {
 
     #[test]
     fn machines_stand_at_the_places_of_their_ids() {
-        let ids = [MachineId::Coordinator, MachineId::Producer, MachineId::Group, MachineId::Entry];
-        for (id, name) in ids.into_iter().zip(["coordinator", "producer", "group", "entry"]) {
+        let names = ["coordinator", "producer", "group", "entry"];
+        for (id, name) in MachineId::ALL.into_iter().zip(names) {
             assert_eq!(MACHINES[id as usize].name, name);
         }
     }

@@ -5,7 +5,7 @@
 use core::fmt;
 
 use crate::machine::{
-    CELL_COUNT, CellName, MACHINES, MachineEvent, MachineState, STATE_COUNT, StateName,
+    CELL_COUNT, CellName, MACHINES, MachineEvent, MachineId, MachineState, STATE_COUNT, StateName,
 };
 use crate::rules::RULES;
 
@@ -30,15 +30,19 @@ impl Mark {
     /// The state written `machine/state`, if there is one.
     #[must_use]
     pub fn state(name: &str) -> Option<Self> {
-        let mut states = MACHINES.iter().flat_map(|machine| machine.state_names());
-        states.position(|state| state.is_written(name)).map(Self::State)
+        let (machine, state) = name.split_once('/')?;
+        let (id, machine) = MachineId::called(machine)?;
+        Some(Self::State(id.state(machine.place_of_state(state)?)))
     }
 
     /// The cell written `machine/state/event`, if there is one.
     #[must_use]
     pub fn cell(name: &str) -> Option<Self> {
-        let mut cells = MACHINES.iter().flat_map(|machine| machine.cell_names());
-        cells.position(|cell| cell.is_written(name)).map(Self::Cell)
+        let (machine, cell) = name.split_once('/')?;
+        let (state, event) = cell.split_once('/')?;
+        let (id, machine) = MachineId::called(machine)?;
+        let (state, event) = (machine.place_of_state(state)?, machine.place_of_event(event)?);
+        Some(Self::Cell(id.cell(state, event)))
     }
 }
 
@@ -169,5 +173,16 @@ mod tests {
             [Mark::rule("no such rule"), Mark::state("entry"), Mark::cell("entry/idle")],
             [None; 3]
         );
+    }
+
+    #[test]
+    fn every_name_leads_to_its_own_place() {
+        let marks = Marks::new();
+        for (place, (state, _)) in marks.states().enumerate() {
+            assert_eq!(Mark::state(&state.to_string()), Some(Mark::State(place)), "{state}");
+        }
+        for (place, (cell, _)) in marks.cells().enumerate() {
+            assert_eq!(Mark::cell(&cell.to_string()), Some(Mark::Cell(place)), "{cell}");
+        }
     }
 }
