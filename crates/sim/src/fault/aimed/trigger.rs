@@ -55,6 +55,26 @@ pub enum Moment {
     AnswerReceived,
 }
 
+/// Some of the moments, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Moments(u8);
+
+impl Moments {
+    const fn of(moment: Moment) -> Self {
+        Self(1 << moment as u8)
+    }
+
+    const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Is `moment` among them?
+    #[inline]
+    pub(super) const fn have(self, moment: Moment) -> bool {
+        self.0 & Self::of(moment).0 != 0
+    }
+}
+
 impl Moment {
     const fn concerns_an_answer(self) -> bool {
         matches!(self, Self::Answered | Self::AnswerReceived)
@@ -116,6 +136,8 @@ pub struct Trigger {
 pub struct Watch {
     trigger: Trigger,
     after: Option<Box<Watch>>,
+    /// At which moments messages matter, here or in what has to come before.
+    moments: Moments,
     /// What has to come before has come.
     open: bool,
     /// How often the state was entered in all runs when that was looked at last.
@@ -127,6 +149,26 @@ pub struct Watch {
 }
 
 impl MessageCue {
+    fn asks(&self) -> bool {
+        self.facts != Facts::default()
+    }
+
+    /// The moments at which a message may fit or has to be remembered.
+    fn moments(&self) -> Moments {
+        let moments = Moments::of(self.moment);
+        let remembers = self.moment.concerns_an_answer() && self.asks();
+        if remembers { moments.and(Moments::of(Moment::Sent)) } else { moments }
+    }
+
+    /// Does the request say what its answer, which may fit, will not say?
+    fn remembers<M: Described>(&self, moment: Moment, envelope: Envelope<'_, M>) -> bool {
+        moment == Moment::Sent
+            && self.moment.concerns_an_answer()
+            && self.is_between(envelope, true)
+            && self.asks()
+            && envelope.message.says(&self.facts)
+    }
+
     /// Sender, receiver and API fit. The one who is answered has sent the request.
     fn is_between<M: Described>(&self, envelope: Envelope<'_, M>, reversed: bool) -> bool {
         let (from, to) = if reversed { (self.to, self.from) } else { (self.from, self.to) };
@@ -141,7 +183,12 @@ impl Watch {
     #[must_use]
     pub fn new(trigger: Trigger) -> Self {
         let after = trigger.after.as_deref().cloned().map(|after| Box::new(Self::new(after)));
-        Self { trigger, after, open: false, entered: None, seen: 0, asked: Vec::new() }
+        let own = match &trigger.cue {
+            Cue::Message(cue) => cue.moments(),
+            Cue::At(_) | Cue::Reached(..) => Moments::default(),
+        };
+        let moments = after.as_ref().map_or(own, |after| own.and(after.moments));
+        Self { trigger, after, moments, open: false, entered: None, seen: 0, asked: Vec::new() }
     }
 
     /// Forgets what was seen.
@@ -160,7 +207,17 @@ impl Watch {
     }
 
     /// A message is at `moment`: is it what is waited for?
+    #[inline]
     pub(super) fn sees<M: Described>(
+        &mut self,
+        now: Instant,
+        moment: Moment,
+        envelope: Envelope<'_, M>,
+    ) -> bool {
+        self.moments.have(moment) && self.is_met_by(now, moment, envelope)
+    }
+
+    fn is_met_by<M: Described>(
         &mut self,
         now: Instant,
         moment: Moment,
@@ -211,21 +268,18 @@ impl Watch {
 
     fn fits<M: Described>(&mut self, moment: Moment, envelope: Envelope<'_, M>) -> bool {
         let Cue::Message(cue) = &self.trigger.cue else { return false };
-        let asks = cue.facts != Facts::default();
-        if !cue.moment.concerns_an_answer() {
-            return cue.moment == moment
-                && cue.is_between(envelope, false)
-                && (!asks || envelope.message.says(&cue.facts));
-        }
-        if asks && moment == Moment::Sent && cue.is_between(envelope, true) {
-            if envelope.message.says(&cue.facts) {
+        if cue.moment != moment {
+            if cue.remembers(moment, envelope) {
                 self.asked.push(envelope.number);
             }
             return false;
         }
-        cue.moment == moment
-            && cue.is_between(envelope, false)
-            && cue.error.is_none_or(|error| envelope.message.has_error(error))
-            && (!asks || self.asked.contains(&envelope.number))
+        cue.is_between(envelope, false)
+            && if moment.concerns_an_answer() {
+                cue.error.is_none_or(|error| envelope.message.has_error(error))
+                    && (!cue.asks() || self.asked.contains(&envelope.number))
+            } else {
+                !cue.asks() || envelope.message.says(&cue.facts)
+            }
     }
 }
