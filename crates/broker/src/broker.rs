@@ -223,8 +223,9 @@ impl Broker {
         parts.group_coordinator.on_metadata(&mut io, parts.replica_manager, &before);
         parts.lifecycle.metadata_applied(&mut io);
         for (token, request) in core::mem::take(&mut self.process.backlog) {
-            self.settle(cx, out);
-            self.on_request(cx, out, token, request);
+            let (mut io, mut parts) = self.split(cx, out);
+            parts.settle(&mut io);
+            kafka_apis::handle(&mut io, &mut parts, token, request);
         }
     }
 
@@ -240,6 +241,7 @@ impl Broker {
         }
         let (mut io, mut parts) = self.split(cx, out);
         kafka_apis::handle(&mut io, &mut parts, token, request);
+        parts.settle(&mut io);
     }
 
     fn on_response(
@@ -253,16 +255,18 @@ impl Broker {
         if let Response::FetchMetadata(response) = response {
             self.process.metadata_loader.on_response(response);
             self.publish_metadata(cx, out);
-            let (mut io, parts) = self.split(cx, out);
-            return parts.metadata_loader.fetch(&mut io);
+            let (mut io, mut parts) = self.split(cx, out);
+            parts.metadata_loader.fetch(&mut io);
+            return parts.settle(&mut io);
         }
         let (mut io, mut parts) = self.split(cx, out);
         let outcome = parts.on_response(&mut io, call, response);
         match (call, outcome) {
             (_, HeartbeatOutcome::ShutDown) => self.shut_down(cx, out),
             (Call::BrokerRegistration, _) => self.publish_metadata(cx, out),
-            _ => {}
+            _ => return parts.settle(&mut io),
         }
+        self.settle(cx, out);
     }
 
     fn publish_metadata(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
@@ -282,7 +286,35 @@ impl Broker {
         }
     }
 
-    /// Lets everything follow that an event, or one of several requests at once, has set off.
+    /// Takes an event, and lets everything follow that it has set off.
+    fn take(&mut self, cx: &mut Cx<'_>, event: Event<Message>, out: &mut Outbox) {
+        match event {
+            Event::Started => self.start(cx, out),
+            Event::Request { token, message: Message::Request(request), .. } => {
+                return self.on_request(cx, out, token, request);
+            }
+            Event::Response { correlation, message: Message::Response(response) } => {
+                return self.on_response(cx, out, correlation, response);
+            }
+            Event::Disconnected { correlation } => {
+                if let Some(call) = self.process.network.close(correlation) {
+                    let (mut io, mut parts) = self.split(cx, out);
+                    parts.on_disconnected(&mut io, call);
+                }
+            }
+            Event::Timer(key) => self.on_timer(cx, out, key),
+            Event::StopRequested => {
+                let (mut io, parts) = self.split(cx, out);
+                parts.lifecycle.begin_controlled_shutdown(&mut io);
+            }
+            Event::Request { message, .. } | Event::Response { message, .. } => {
+                panic!("{} travels the wrong way", message.api().name());
+            }
+        }
+        self.settle(cx, out);
+    }
+
+    /// Lets everything follow that was set off.
     fn settle(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
         let (mut io, mut parts) = self.split(cx, out);
         parts.settle(&mut io);
@@ -301,30 +333,7 @@ impl Actor for Broker {
     type Observation = Observed;
 
     fn step(&mut self, cx: &mut Cx<'_>, event: Event<Message>, out: &mut Outbox) {
-        match event {
-            Event::Started => self.start(cx, out),
-            Event::Request { token, message: Message::Request(request), .. } => {
-                self.on_request(cx, out, token, request);
-            }
-            Event::Response { correlation, message: Message::Response(response) } => {
-                self.on_response(cx, out, correlation, response);
-            }
-            Event::Disconnected { correlation } => {
-                if let Some(call) = self.process.network.close(correlation) {
-                    let (mut io, mut parts) = self.split(cx, out);
-                    parts.on_disconnected(&mut io, call);
-                }
-            }
-            Event::Timer(key) => self.on_timer(cx, out, key),
-            Event::StopRequested => {
-                let (mut io, parts) = self.split(cx, out);
-                parts.lifecycle.begin_controlled_shutdown(&mut io);
-            }
-            Event::Request { message, .. } | Event::Response { message, .. } => {
-                panic!("{} travels the wrong way", message.api().name());
-            }
-        }
-        self.settle(cx, out);
+        self.take(cx, event, out);
         if self.disk.is_offline() {
             out.halt();
         }

@@ -27,7 +27,10 @@ pub(crate) fn handle(
     let replicas = &mut *parts.replica_manager;
     match request {
         Request::Produce(request) => replicas.handle_produce(io, token, request),
-        Request::Fetch(request) => replicas.handle_fetch(io, token, &request),
+        Request::Fetch(request) => {
+            replicas.handle_fetch(io, token, &request);
+            replicas.spare_questions.keep(request.partitions);
+        }
         Request::ListOffsets(request) => replicas.handle_list_offsets(io, token, request),
         Request::OffsetForLeaderEpoch(request) => {
             replicas.handle_offset_for_leader_epoch(io, token, request);

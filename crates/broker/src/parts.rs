@@ -80,6 +80,7 @@ impl Parts<'_> {
         match (call, response) {
             (Call::ReplicaFetch { leader }, Response::Fetch(response)) => {
                 self.replica_manager.on_fetch_response(io, leader, &response);
+                self.replica_manager.spare_answers.keep(response.partitions);
             }
             (Call::LeaderOffset { leader, which, .. }, Response::ListOffsets(response)) => {
                 for answer in response.partitions {

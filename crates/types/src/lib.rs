@@ -27,6 +27,7 @@ pub mod observation;
 pub mod record;
 pub mod rules;
 pub mod sorted_map;
+pub mod spare;
 pub mod time;
 pub mod version;
 
@@ -42,4 +43,5 @@ pub use ids::{
 pub use marks::Marks;
 pub use names::Names;
 pub use sorted_map::SortedMap;
+pub use spare::Spare;
 pub use time::{Duration, Instant};

@@ -3,8 +3,10 @@
 //! Kafka counterpart: `KafkaApis#handleFetchRequest`, `ReplicaManager#fetchMessages`,
 //! `DelayedFetch`. What a fetch reads stands in its session, and there it waits.
 
+use alloc::vec::Vec;
+
 use eosim_actor::RequestToken;
-use eosim_types::message::{FetchMetadata, FetchRequest, FetchResponse};
+use eosim_types::message::{FetchMetadata, FetchPartitionResponse, FetchRequest, FetchResponse};
 use eosim_types::{Duration, ErrorCode, Few, TopicPartition, rule};
 
 use super::ReplicaManager;
@@ -38,7 +40,8 @@ impl ReplicaManager {
         let deadline = io.now() + max_wait;
         let fetch = DelayedFetch { token, is_full: request.metadata.is_full(), deadline };
         let moved = if max_wait == Duration::ZERO || session.is_ready(io, &self.partitions) {
-            let (goes_on, moved) = answer(io, session, &mut self.partitions, fetch, true);
+            let answers = self.spare_answers.take();
+            let (goes_on, moved) = answer(io, session, &mut self.partitions, fetch, answers, true);
             if !goes_on {
                 self.fetch_sessions.close(key);
             }
@@ -80,7 +83,8 @@ impl ReplicaManager {
             if is_chosen(io, session, &mut self.partitions)
                 && let Some(fetch) = session.delayed.take()
             {
-                let (goes_on, _) = answer(io, session, &mut self.partitions, fetch, false);
+                let answers = self.spare_answers.take();
+                let (goes_on, _) = answer(io, session, &mut self.partitions, fetch, answers, false);
                 if !goes_on {
                     self.fetch_sessions.close(key);
                     place -= 1;
@@ -90,16 +94,18 @@ impl ReplicaManager {
     }
 }
 
-/// Answers a fetch with what there is; one that `is_new` tells the leader where its follower is.
+/// Answers a fetch with what there is, in the list `answers`, which is empty; one that `is_new`
+/// tells the leader where its follower is.
 /// Returned is whether its session goes on, and whose watermarks have moved.
 fn answer(
     io: &mut Io<'_>,
     session: &mut FetchSession,
     hosted: &mut Partitions,
     fetch: DelayedFetch,
+    answers: Vec<FetchPartitionResponse>,
     is_new: bool,
 ) -> (bool, Few<TopicPartition>) {
-    let partitions = session.read_from_log(io, hosted, fetch.is_full);
+    let partitions = session.read_from_log(io, hosted, answers, fetch.is_full);
     let moved = if is_new { session.update_follower_fetch_states(io, hosted) } else { Few::new() };
     let session_id = session.answered();
     io.respond(fetch.token, FetchResponse { error: ErrorCode::None, session_id, partitions });

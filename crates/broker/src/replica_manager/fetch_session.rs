@@ -66,6 +66,12 @@ fn is_empty(answer: &FetchPartitionResponse) -> bool {
     answer.error.is_none() && answer.diverging_epoch.is_none() && answer.batches.is_empty()
 }
 
+/// Puts `value` at the end of `list`, to be changed there.
+fn pushed<T>(list: &mut Vec<T>, value: T) -> &mut T {
+    list.push(value);
+    list.last_mut().expect("just pushed")
+}
+
 /// A session (`FetchSession`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct FetchSession {
@@ -214,25 +220,30 @@ impl FetchSession {
         moved
     }
 
-    /// Reads what has changed, or everything (`readFromLog`).
+    /// Reads what has changed, or everything, into the empty list `answers` (`readFromLog`).
     pub(crate) fn read_from_log(
         &mut self,
         io: &mut Io<'_>,
         partitions: &Partitions,
+        mut answers: Vec<FetchPartitionResponse>,
         all: bool,
     ) -> Vec<FetchPartitionResponse> {
         if all {
             self.change_all();
         }
-        let mut answers = Vec::with_capacity(self.changed.len());
+        answers.reserve(self.changed.len());
         for &place in &self.changed {
             let cached = &mut self.partitions[place as usize];
-            let partition = partitions.get(cached.read.partition);
-            let answer = fetch_records(io, &self.params, &cached.read, partition);
+            let tp = cached.read.partition;
+            let partition = partitions.get(tp);
+            // Answers are large: each is made where it stays, and taken back if nobody needs it.
+            let answer =
+                pushed(&mut answers, FetchPartitionResponse::without_bounds(tp, ErrorCode::None));
+            fetch_records(io, &self.params, &cached.read, partition, answer);
             let is_in_sync = partition.is_some_and(|p| p.has_in_sync(self.params.replica));
-            cached.is_settled = is_empty(&answer) && is_in_sync;
-            if cached.must_respond(io, &answer, all) {
-                answers.push(answer);
+            cached.is_settled = is_empty(answer) && is_in_sync;
+            if !cached.must_respond(io, answer, all) {
+                answers.pop();
             }
         }
         answers

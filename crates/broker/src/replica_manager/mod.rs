@@ -11,8 +11,9 @@ use alloc::vec::Vec;
 use eosim_actor::RequestToken;
 use eosim_storage::VerificationGuard;
 use eosim_transaction_coordinator::AppendId;
+use eosim_types::message::{FetchPartition, FetchPartitionResponse};
 use eosim_types::record::RecordBatch;
-use eosim_types::{BrokerId, ErrorCode, Instant, SortedMap, TopicPartition, rule};
+use eosim_types::{BrokerId, ErrorCode, Instant, SortedMap, Spare, TopicPartition, rule};
 
 use crate::add_partitions_to_txn_manager::{AddPartitionsToTxnManager, VerificationId};
 use crate::io::Io;
@@ -77,6 +78,10 @@ pub(crate) struct ReplicaManager {
     fetchers: SortedMap<BrokerId, ReplicaFetcher>,
     alter_partition_retries: BTreeMap<TopicPartition, Instant>,
     maintenance: MaintenanceSchedule,
+    /// Lists of fetches that came.
+    pub(crate) spare_questions: Spare<FetchPartition>,
+    /// Lists of answers to fetches that came.
+    pub(crate) spare_answers: Spare<FetchPartitionResponse>,
 }
 
 impl ReplicaManager {
@@ -84,7 +89,9 @@ impl ReplicaManager {
     pub(crate) fn reset(&mut self) {
         let mut partitions = core::mem::take(&mut self.partitions);
         partitions.iter_mut().for_each(Partition::reset);
-        *self = Self { partitions, ..Self::default() };
+        let spare_questions = core::mem::take(&mut self.spare_questions);
+        let spare_answers = core::mem::take(&mut self.spare_answers);
+        *self = Self { partitions, spare_questions, spare_answers, ..Self::default() };
     }
 
     /// The replica of `tp` on this broker (L-PIPE-4.3, `getPartitionOrException`).

@@ -57,18 +57,17 @@ pub(crate) fn readable(
     partition.readable(io, params, read)
 }
 
-/// What is answered to `read`.
+/// Fills in what is answered to `read`; `answer` has no bounds and no batches yet.
 pub(crate) fn fetch_records(
     io: &mut Io<'_>,
     params: &FetchParams,
     read: &FetchPartition,
     partition: Option<&Partition>,
-) -> FetchPartitionResponse {
+    answer: &mut FetchPartitionResponse,
+) {
     match partition {
-        Some(partition) => partition.fetch_records(io, params, read),
-        None => {
-            FetchPartitionResponse::without_bounds(read.partition, not_hosted(io, read.partition))
-        }
+        Some(partition) => partition.fetch_records(io, params, read, answer),
+        None => answer.error = not_hosted(io, read.partition),
     }
 }
 
@@ -100,30 +99,27 @@ impl Partition {
         Ok(Readable::Bytes(self.bytes_below(read.fetch_offset, bound, params)))
     }
 
-    /// What is answered (`fetchRecords`).
+    /// Fills in what is answered (`fetchRecords`).
     fn fetch_records(
         &self,
         io: &mut Io<'_>,
         params: &FetchParams,
         read: &FetchPartition,
-    ) -> FetchPartitionResponse {
+        answer: &mut FetchPartitionResponse,
+    ) {
         let readable = match self.readable(io, params, read) {
             Ok(readable) => readable,
-            Err(error) => return FetchPartitionResponse::without_bounds(read.partition, error),
+            Err(error) => return answer.error = error,
         };
         rule!(io.env, "L-FET-4");
-        let mut response = FetchPartitionResponse {
-            high_watermark: self.log.high_watermark(),
-            last_stable_offset: self.log.last_stable_offset(),
-            log_start_offset: self.log.log_start_offset(),
-            ..FetchPartitionResponse::without_bounds(read.partition, ErrorCode::None)
-        };
+        answer.high_watermark = self.log.high_watermark();
+        answer.last_stable_offset = self.log.last_stable_offset();
+        answer.log_start_offset = self.log.log_start_offset();
         match readable {
-            Readable::Diverging(epoch, end) => response.diverging_epoch = Some((epoch, end)),
+            Readable::Diverging(epoch, end) => answer.diverging_epoch = Some((epoch, end)),
             Readable::Bytes(0) => {}
-            Readable::Bytes(_) => self.fill(io, params, read, &mut response),
+            Readable::Bytes(_) => self.fill(io, params, read, answer),
         }
-        response
     }
 
     /// Where a reader must stop (L-FET-1).

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use eosim_types::message::{
     FetchMetadata, FetchPartition, FetchRequest, FetchResponse, IsolationLevel,
 };
-use eosim_types::{BrokerId, Instant, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{BrokerId, Instant, LeaderEpoch, Spare, TopicPartition, rule};
 
 use super::ReplicaManager;
 use super::fetch_session_handler::FetchSessionHandler;
@@ -115,12 +115,16 @@ impl ReplicaFetcher {
     }
 
     /// The next fetch, if there is something to ask for now (`FetchSessionHandler.Builder#build`).
-    fn build_fetch(&mut self, replicas: &Partitions) -> Option<FetchRequestData> {
+    fn build_fetch(
+        &mut self,
+        replicas: &Partitions,
+        spare: &mut Spare<FetchPartition>,
+    ) -> Option<FetchRequestData> {
         let metadata = self.session.next_metadata;
         if self.partitions.is_empty() || metadata.is_full() {
             self.forget_session();
         }
-        let (mut to_send, mut is_empty) = (Vec::new(), true);
+        let (mut to_send, mut is_empty) = (spare.take(), true);
         let mut to_forget: Vec<_> = self.left.drain(..).map(|left| left.partition).collect();
         for fetched in &mut self.partitions {
             if core::mem::take(&mut fetched.may_change) {
@@ -228,7 +232,9 @@ impl ReplicaManager {
         if fetcher.back_off_until.is_some() {
             return;
         }
-        let Some(fetch) = fetcher.build_fetch(&self.partitions) else { return };
+        let Some(fetch) = fetcher.build_fetch(&self.partitions, &mut self.spare_questions) else {
+            return;
+        };
         fetcher.in_flight = true;
         let request = fetch_request(io, fetch);
         io.send(leader, lane::REPLICA_FETCHER, Call::ReplicaFetch { leader }, request);

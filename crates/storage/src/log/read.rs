@@ -30,7 +30,10 @@ impl UnifiedLog {
                 }
                 end += 1;
             }
-            return segment.batches[start..end].iter().map(|stored| stored.batch.clone()).collect();
+            return match &segment.batches[start..end] {
+                [one] => Few::One(one.batch.clone()),
+                many => Few::Many(many.iter().map(|stored| stored.batch.clone()).collect()),
+            };
         }
         Few::new()
     }
