@@ -320,15 +320,26 @@ impl Consumer {
     /// When the consumer goes on by itself.
     #[must_use]
     pub fn next_wake(&self, now: Instant) -> Instant {
-        let waits = self.assigned.iter().map(|assigned| assigned.retry_at);
-        let waits = waits.chain(self.assigned.iter().filter_map(|assigned| assigned.validation));
-        let waits = waits.chain([self.client.next_timeout(), self.client.next_usable(now)]);
-        let waits = waits.chain(self.metadata.next_update());
-        let waits = waits.chain([self.offsets.retry_at(), self.listing.retry_at]);
-        let waits = waits.chain([self.next_membership_wake()]);
-        let waits = waits.chain(self.config.enable_auto_commit.then_some(self.auto_commit.next));
-        let waits = waits.chain(self.waiting.as_ref().map(Waiting::deadline));
-        waits.filter(|at| *at > now).min().unwrap_or(Instant::FAR)
+        let mut next = Instant::FAR;
+        let mut wait_for = |at: Instant| {
+            if at > now {
+                next = next.min(at);
+            }
+        };
+        for assigned in &self.assigned {
+            wait_for(assigned.retry_at);
+            assigned.validation.into_iter().for_each(&mut wait_for);
+        }
+        wait_for(self.client.next_timeout());
+        wait_for(self.client.next_usable(now));
+        wait_for(self.offsets.retry_at());
+        wait_for(self.listing.retry_at);
+        wait_for(self.next_membership_wake());
+        let auto_commit = self.config.enable_auto_commit.then_some(self.auto_commit.next);
+        let deadline = self.waiting.as_ref().map(Waiting::deadline);
+        let perhaps = [self.metadata.next_update(), auto_commit, deadline];
+        perhaps.into_iter().flatten().for_each(wait_for);
+        next
     }
 
     /// The oldest outcome not taken yet.

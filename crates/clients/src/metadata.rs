@@ -129,7 +129,7 @@ impl Metadata {
     pub(crate) fn partitions_for_node(
         &self,
         node: BrokerId,
-    ) -> impl Iterator<Item = TopicPartition> + '_ {
+    ) -> impl Iterator<Item = TopicPartition> + Clone + '_ {
         let led =
             self.walk.iter().filter(move |(_, leader)| leader.is_some_and(|led| led.0 == node));
         led.map(|(tp, _)| *tp)

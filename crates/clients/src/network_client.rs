@@ -101,6 +101,11 @@ impl<R> Connection<R> {
         (self.is_connected, self.failed_attempts) = (true, 0);
     }
 
+    /// The end of the reconnect backoff, if it is not over.
+    fn backing_off(&self, now: Instant) -> Option<Instant> {
+        (now < self.usable_at).then_some(self.usable_at)
+    }
+
     /// There is none any more; what goes out next makes a new one.
     const fn closed(&mut self) {
         (self.is_open, self.is_connected, self.introduction) = (false, false, None);
@@ -271,8 +276,7 @@ impl<R> NetworkClient<R> {
 
     /// The end of the reconnect backoff, if it is not over.
     pub(crate) fn backing_off(&self, broker: BrokerId, now: Instant) -> Option<Instant> {
-        let until = self.connection(broker)?.usable_at;
-        (now < until).then_some(until)
+        self.connection(broker)?.backing_off(now)
     }
 
     /// Is there a connection that has brought an answer?
@@ -300,8 +304,8 @@ impl<R> NetworkClient<R> {
         let count = self.connections.len();
         let order = (0..count).map(|i| (self.next_node + i) % count);
         let usable = order.filter(|&i| {
-            let node = self.connections[i].broker;
-            !is_coordinator(node) && self.backing_off(node, now).is_none()
+            let node = &self.connections[i];
+            !is_coordinator(node.broker) && node.backing_off(now).is_none()
         });
         let found = usable.min_by_key(|&i| self.connections[i].in_flight.len())?;
         self.next_node = (found + 1) % count;
@@ -310,8 +314,8 @@ impl<R> NetworkClient<R> {
 
     /// When the next reconnect backoff is over.
     pub(crate) fn next_usable(&self, now: Instant) -> Instant {
-        let backing_off = self.connections.iter().filter_map(|c| self.backing_off(c.broker, now));
-        backing_off.min().unwrap_or(Instant::FAR)
+        let ends = self.connections.iter().filter_map(|c| c.backing_off(now));
+        ends.min().unwrap_or(Instant::FAR)
     }
 
     /// When the oldest request will have timed out.
@@ -370,7 +374,8 @@ impl<R> NetworkClient<R> {
     /// poll (P-MOD-5).
     pub(crate) fn take_arrivals(&mut self, done: &mut Vec<Completed<R>>, cx: &mut Cx<'_>) {
         let mut seen = 0u64;
-        for arrival in core::mem::take(&mut self.arrivals) {
+        for _ in 0..self.arrivals.len() {
+            let Some(arrival) = self.arrivals.pop_front() else { break };
             let node = match &arrival {
                 Arrival::Answer(correlation, _) => self.holder(*correlation),
                 Arrival::Broken(broker) => Some(self.place_of(*broker)),

@@ -1,5 +1,6 @@
 //! An application that reads assigned partitions for ever.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -21,7 +22,7 @@ pub struct ConsumerApplication {
     id: ActorId,
     spec: ConsumerSpec,
     brokers: Vec<BrokerId>,
-    consumer: Option<Consumer>,
+    consumer: Option<Box<Consumer>>,
     /// When it polls next.
     next_poll: Instant,
     /// How many of the end-offset queries have been made; survives a crash.
@@ -90,12 +91,12 @@ impl ConsumerApplication {
         self.consumer = Some(consumer);
     }
 
-    fn open(&self) -> Consumer {
+    fn open(&self) -> Box<Consumer> {
         let config = ConsumerConfig {
             auto_offset_reset: AutoOffsetReset::Earliest,
             ..self.spec.config.clone()
         };
-        Consumer::new(&config, &self.spec.partitions, &self.brokers)
+        Box::new(Consumer::new(&config, &self.spec.partitions, &self.brokers))
     }
 
     fn ask_for_end_offsets(&mut self, consumer: &mut Consumer, cx: &Cx<'_>) {

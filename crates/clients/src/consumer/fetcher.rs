@@ -7,7 +7,7 @@ use eosim_types::message::{
     ApiKey, FetchMetadata, FetchPartition, FetchPartitionResponse, FetchRequest, IsolationLevel,
     Response,
 };
-use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{BrokerId, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
 
 use super::assigned::FetchPosition;
 use super::completed_fetch::{Buffered, CompletedFetch};
@@ -43,8 +43,8 @@ impl Consumer {
     }
 
     /// What to ask of whom (`prepareFetchRequests`).
-    fn prepare_fetch_requests(&mut self, cx: &Cx<'_>) -> Vec<(BrokerId, Vec<FetchPartition>)> {
-        let mut requests: Vec<(BrokerId, Vec<FetchPartition>)> = Vec::new();
+    fn prepare_fetch_requests(&mut self, cx: &Cx<'_>) -> Few<(BrokerId, Vec<FetchPartition>)> {
+        let mut requests: Few<(BrokerId, Vec<FetchPartition>)> = Few::new();
         for index in 0..self.assigned.len() {
             let Some(position) = self.fetchable_from(index, cx) else { continue };
             let partition = self.assigned[index].partition;

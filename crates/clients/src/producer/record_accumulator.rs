@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use eosim_actor::{Cx, Site, Stream};
 use eosim_types::config::ProducerConfig;
 use eosim_types::record::Record;
-use eosim_types::{BrokerId, Defect, Duration, Env, Instant, TopicPartition, rule};
+use eosim_types::{BrokerId, Defect, Duration, Env, Few, Instant, SortedMap, TopicPartition, rule};
 
 use super::CallId;
 use super::producer_batch::{BatchId, Batches, batch_upper_bound};
@@ -34,7 +34,7 @@ pub(crate) struct Urgency {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct ReadyCheck {
     /// Leaders with something to send.
-    pub(crate) nodes: Vec<BrokerId>,
+    pub(crate) nodes: Few<BrokerId>,
     /// When the next batch becomes ready by lapse of time.
     pub(crate) next_check: Option<Instant>,
     /// Some batch's partition has no known leader.
@@ -62,7 +62,7 @@ pub(crate) struct RecordAccumulator {
     linger: Duration,
     delivery_timeout: Duration,
     retry_backoff: ExponentialBackoff,
-    deques: BTreeMap<TopicPartition, VecDeque<BatchId>>,
+    deques: SortedMap<TopicPartition, VecDeque<BatchId>>,
     pub(crate) batches: Batches,
     incomplete: u32,
     muted: BTreeSet<TopicPartition>,
@@ -83,7 +83,7 @@ impl RecordAccumulator {
                 initial: config.retry_backoff,
                 max: config.retry_backoff_max,
             },
-            deques: BTreeMap::new(),
+            deques: SortedMap::default(),
             batches: Batches::default(),
             incomplete: 0,
             muted: BTreeSet::new(),
@@ -93,7 +93,7 @@ impl RecordAccumulator {
 
     /// Is there room for `record` in the tail batch, or memory for a new one?
     pub(crate) fn has_room(&self, partition: TopicPartition, record: Record) -> bool {
-        let tail = self.deques.get(&partition).and_then(VecDeque::back);
+        let tail = self.deques.get(partition).and_then(VecDeque::back);
         let needed = self.batch_size.max(batch_upper_bound(record));
         tail.is_some_and(|&tail| self.batches[tail].has_room(record))
             || self.batches.allocated() + i64::from(needed) <= self.buffer_memory
@@ -107,7 +107,7 @@ impl RecordAccumulator {
         call: CallId,
         env: &Env<'_>,
     ) -> Appended {
-        let deque = self.deques.entry(partition).or_default();
+        let deque = self.deques.get_or_default(partition);
         let timestamp = env.clock_ms();
         if let Some(&tail) = deque.back()
             && self.batches[tail].try_append(record, call, self.batch_size, timestamp)
@@ -149,7 +149,7 @@ impl RecordAccumulator {
         env: &mut Env<'_>,
     ) -> ReadyCheck {
         let mut check = ReadyCheck::default();
-        for (&partition, deque) in &self.deques {
+        for (partition, deque) in self.deques.iter() {
             let Some(&head) = deque.front() else { continue };
             let Some((leader, leader_epoch)) = metadata.leader(partition) else {
                 check.unknown_leader = true;
@@ -190,7 +190,7 @@ impl RecordAccumulator {
         let (mut size, mut last) = (0, None);
         for (place, partition) in self.walk(node, metadata) {
             last = Some(place);
-            let deque = self.deques.get(&partition);
+            let deque = self.deques.get(partition);
             let Some(&head) = deque.and_then(VecDeque::front) else { continue };
             if self.muted.contains(&partition) || self.batches[head].is_backing_off(env.now) {
                 continue;
@@ -206,7 +206,7 @@ impl RecordAccumulator {
                     manager.assign_sequence(head, &mut self.batches, env);
                 }
             }
-            self.deques.get_mut(&partition).expect("walked").pop_front();
+            self.deques.get_mut(partition).expect("walked").pop_front();
             self.batches[head].close_for_drain();
             size += self.batches[head].size;
             taken.push(head);
@@ -219,12 +219,15 @@ impl RecordAccumulator {
 
     /// The partitions that `node` leads with their places, once round, from the place at which the
     /// last walk ended; after a walk that stopped, that of the partition that stopped it.
-    fn walk(&self, node: BrokerId, metadata: &Metadata) -> Vec<(u32, TopicPartition)> {
-        let mut partitions: Vec<_> = (0..).zip(metadata.partitions_for_node(node)).collect();
+    fn walk<'a>(
+        &self,
+        node: BrokerId,
+        metadata: &'a Metadata,
+    ) -> impl Iterator<Item = (u32, TopicPartition)> + use<'a> {
+        let partitions = (0..).zip(metadata.partitions_for_node(node));
         let last = self.drain_index.get(&node).map_or(0, |&last| last as usize);
-        let start = last.checked_rem(partitions.len()).unwrap_or(0);
-        partitions.rotate_left(start);
-        partitions
+        let start = last.checked_rem(partitions.clone().count()).unwrap_or(0);
+        partitions.clone().skip(start).chain(partitions.take(start))
     }
 
     /// P-ACC-7: puts a batch back for another attempt, unless its partition is not `tracked`. Its
@@ -255,7 +258,7 @@ impl RecordAccumulator {
     fn push_front(&mut self, id: BatchId) {
         self.batches[id].queued = true;
         let partition = self.batches[id].partition;
-        self.deques.entry(partition).or_default().push_front(id);
+        self.deques.get_or_default(partition).push_front(id);
     }
 
     /// In front of the first batch that has no sequence or one that is not lower. Only heads are drained, so
@@ -273,7 +276,7 @@ impl RecordAccumulator {
                 other.wrapping_sub(sequence) & i32::MAX < 1 << 30
             }
         };
-        let deque = self.deques.entry(batches[id].partition).or_default();
+        let deque = self.deques.get_or_default(batches[id].partition);
         let place = deque.iter().position(|&other| {
             !batches[other].has_sequence() || comes_after(batches[other].base_sequence.0)
         });

@@ -8,13 +8,13 @@ mod completion;
 mod produce;
 mod transactional;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use eosim_actor::{Cx, Site, Stream};
 use eosim_types::config::ProducerConfig;
 use eosim_types::message::MetadataRequest;
-use eosim_types::{BrokerId, Instant, TopicPartition, TransactionalId, rule};
+use eosim_types::{BrokerId, Instant, SortedMap, TopicPartition, TransactionalId, rule};
 
 use super::producer_batch::BatchId;
 use super::record_accumulator::RecordAccumulator;
@@ -71,7 +71,7 @@ pub(crate) struct Sender {
     pub(crate) manager: Option<TransactionManager>,
     pub(crate) api_versions: ApiVersions,
     /// Batches drained and not answered, by partition, oldest first.
-    in_flight_batches: BTreeMap<TopicPartition, VecDeque<BatchId>>,
+    in_flight_batches: SortedMap<TopicPartition, VecDeque<BatchId>>,
     activity: Activity,
     woken: bool,
     /// Calls of `flush()` that wait.
@@ -110,7 +110,7 @@ impl Sender {
             accumulator: RecordAccumulator::new(config),
             manager,
             api_versions: ApiVersions::default(),
-            in_flight_batches: BTreeMap::new(),
+            in_flight_batches: SortedMap::default(),
             activity: Activity::Running,
             woken: false,
             flushes: 0,

@@ -317,7 +317,7 @@ impl Sender {
 
     fn remove_from_in_flight_batches(&mut self, id: BatchId) {
         let partition = self.accumulator.batches[id].partition;
-        if let Some(batches) = self.in_flight_batches.get_mut(&partition) {
+        if let Some(batches) = self.in_flight_batches.get_mut(partition) {
             batches.retain(|known| *known != id);
         }
     }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use eosim_actor::Cx;
 use eosim_types::message::ProduceRequest;
-use eosim_types::{BrokerId, Duration, Instant, rule};
+use eosim_types::{BrokerId, Duration, Few, Instant, rule};
 
 use super::{InFlight, Sender};
 use crate::exception::Exception;
@@ -29,7 +29,7 @@ impl Sender {
         }
         let mut until = check.next_check.unwrap_or(Instant::FAR);
         let mut held_back = false;
-        let mut requests: Vec<(BrokerId, Vec<BatchId>)> = Vec::new();
+        let mut requests: Few<(BrokerId, Vec<BatchId>)> = Few::new();
         for node in check.nodes {
             if let Some(end) = self.client.backing_off(node, cx.now()) {
                 until = until.min(end);
@@ -63,7 +63,7 @@ impl Sender {
         let drained = self.accumulator.drain_node(node, &self.metadata, manager, &mut cx.env);
         for &id in &drained {
             let partition = self.accumulator.batches[id].partition;
-            self.in_flight_batches.entry(partition).or_default().push_back(id);
+            self.in_flight_batches.get_or_default(partition).push_back(id);
             if self.guarantees_message_order() {
                 rule!(cx.env, "P-ACC-9");
                 self.accumulator.mute(partition);
