@@ -303,6 +303,18 @@ pub trait FaultHook<M> {
     /// The run begins.
     fn start(&mut self, cx: &mut FaultCx<'_>);
 
+    /// May it do anything about messages that leave this way? Of others it need not hear.
+    #[inline]
+    fn minds_sent(&self, _: Way) -> bool {
+        true
+    }
+
+    /// May it do anything about messages that arrive? If not, it need not hear of them.
+    #[inline]
+    fn minds_received(&self) -> bool {
+        true
+    }
+
     /// A request leaves its sender, or a response its receiver ([`Envelope::way`]).
     fn sent(&mut self, cx: &mut FaultCx<'_>, envelope: Envelope<'_, M>) -> Fate;
 
@@ -363,6 +375,16 @@ impl<M: Described> FaultHook<M> for Faults {
     fn start(&mut self, cx: &mut FaultCx<'_>) {
         FaultHook::<M>::start(&mut self.aimed, cx);
         FaultHook::<M>::start(&mut self.random, cx);
+    }
+
+    #[inline]
+    fn minds_sent(&self, way: Way) -> bool {
+        !self.aimed.rules.is_empty() || self.random.scope.has(way)
+    }
+
+    #[inline]
+    fn minds_received(&self) -> bool {
+        !self.aimed.rules.is_empty()
     }
 
     #[inline]

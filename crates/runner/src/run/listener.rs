@@ -109,6 +109,18 @@ impl Watch {
         self.note(|| Entry::Dump(dump));
     }
 
+    #[cold]
+    fn keep_event(&mut self, stamp: Stamp, event: &Event<Message>) {
+        if let Some(trace) = &mut self.trace {
+            let Stamp { at, actor, .. } = stamp;
+            trace.push(Step { at, actor, event: Digest::of(event) });
+        }
+        if let Some(kept) = &mut self.kept {
+            let text = kept.event(event);
+            kept.line(stamp, text);
+        }
+    }
+
     /// Adds to the history, if one is kept.
     pub(super) fn note(&mut self, entry: impl FnOnce() -> Entry) {
         if let Some(kept) = &mut self.kept {
@@ -126,6 +138,17 @@ impl Watch {
 impl Kept {
     fn line(&mut self, stamp: Stamp, text: String) {
         self.lines.push(Line { at: stamp.at, step: stamp.step, actor: stamp.actor, text });
+    }
+
+    #[cold]
+    fn effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>]) {
+        for effect in effects {
+            if let Effect::Send { to, correlation, message, .. } = effect {
+                let text =
+                    format!("   -> {} #{} {}", actor(*to), correlation.0, self.message(message));
+                self.line(stamp, text);
+            }
+        }
     }
 
     fn message(&self, message: &Message) -> String {
@@ -172,25 +195,15 @@ impl Listener<Message, Observed> for Watch {
 
     #[inline]
     fn event(&mut self, stamp: Stamp, event: &Event<Message>) {
-        if let Some(trace) = &mut self.trace {
-            let Stamp { at, actor, .. } = stamp;
-            trace.push(Step { at, actor, event: Digest::of(event) });
-        }
-        if let Some(kept) = &mut self.kept {
-            let text = kept.event(event);
-            kept.line(stamp, text);
+        if self.trace.is_some() || self.kept.is_some() {
+            self.keep_event(stamp, event);
         }
     }
 
     #[inline]
     fn effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>]) {
-        let Some(kept) = &mut self.kept else { return };
-        for effect in effects {
-            if let Effect::Send { to, correlation, message, .. } = effect {
-                let text =
-                    format!("   -> {} #{} {}", actor(*to), correlation.0, kept.message(message));
-                kept.line(stamp, text);
-            }
+        if let Some(kept) = &mut self.kept {
+            kept.effects(stamp, effects);
         }
     }
 

@@ -54,6 +54,12 @@ impl Scope {
         }
     }
 
+    /// May any fault hit what travels that way?
+    #[inline]
+    pub(super) fn has(self, way: Way) -> bool {
+        self.of(way) != 0
+    }
+
     #[inline]
     fn of(self, way: Way) -> u32 {
         match way {

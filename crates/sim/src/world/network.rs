@@ -18,11 +18,15 @@ macro_rules! fate {
     ($world:expr, $envelope:expr) => {{
         let envelope = $envelope;
         $world.listener.sent(&envelope);
-        let fate = $world.faults.sent(&mut fault_cx!($world), envelope);
-        if fate != Fate::Deliver {
-            $world.listener.fate($world.now, &envelope, fate);
+        if $world.faults.minds_sent(envelope.way) {
+            let fate = $world.faults.sent(&mut fault_cx!($world), envelope);
+            if fate != Fate::Deliver {
+                $world.listener.fate($world.now, &envelope, fate);
+            }
+            fate
+        } else {
+            Fate::Deliver
         }
-        fate
     }};
 }
 
@@ -359,7 +363,7 @@ where
             return self.withhold(to, Body::Read(request));
         }
         let message = entry.message.as_ref().expect("a request under way has a message");
-        if !std::mem::replace(&mut entry.seen, true) {
+        if !std::mem::replace(&mut entry.seen, true) && self.faults.minds_received() {
             let (way, number, awaited) = (Way::Request, entry.number, connection.opener_up);
             let envelope = Envelope { way, from, to, lane, number, awaited, message };
             self.faults.received(&mut fault_cx!(self), envelope);
@@ -416,7 +420,7 @@ where
             return self.withhold(to, Body::Take(request));
         }
         let message = entry.message.as_ref().expect("a response under way has a message");
-        if !std::mem::replace(&mut entry.seen, true) {
+        if !std::mem::replace(&mut entry.seen, true) && self.faults.minds_received() {
             let (way, number, awaited) = (Way::Response, entry.number, true);
             let envelope = Envelope { way, from, to, lane, number, awaited, message };
             self.faults.received(&mut fault_cx!(self), envelope);
