@@ -78,6 +78,8 @@ pub(crate) struct Send {
     pub(crate) answered: When,
     /// An earlier send of the same value.
     pub(crate) previous_of_value: Option<Index>,
+    /// The same value was sent once more.
+    pub(crate) is_sent_again: bool,
     pub(crate) previous_in_transaction: Option<Index>,
     /// Where a reader saw it first.
     pub(crate) read_at: Option<(TopicPartition, i64)>,
@@ -224,7 +226,7 @@ impl Facts {
     /// Was the value of `send` sent only once? Otherwise it is open which copy is whose (N11).
     pub(crate) fn is_unique(&self, send: Index) -> bool {
         let fact = self.send(send);
-        fact.previous_of_value.is_none() && self.send_of(fact.value) == Some(send)
+        fact.previous_of_value.is_none() && !fact.is_sent_again
     }
 
     /// How often the value of the newest send `send` was sent to `partition`.

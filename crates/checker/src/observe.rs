@@ -202,6 +202,10 @@ impl Facts {
         let new = index(self.sends.len());
         let previous_in_transaction =
             transaction.and_then(|at| self.transactions[at as usize].last_send.replace(new));
+        let previous_of_value = self.send_at.put(value.0, new);
+        if let Some(previous) = previous_of_value {
+            self.sends[previous as usize].is_sent_again = true;
+        }
         self.sends.push(Send {
             value: *value,
             partition: *partition,
@@ -212,7 +216,8 @@ impl Facts {
             called: when,
             outcome: None,
             answered: When::default(),
-            previous_of_value: self.send_at.put(value.0, new),
+            previous_of_value,
+            is_sent_again: false,
             previous_in_transaction,
             read_at: None,
         });
