@@ -110,6 +110,16 @@ pub(crate) struct Poll {
     pub(crate) end: Index,
 }
 
+/// The end of a partition as a reader was told it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct EndOffset {
+    pub(crate) actor: ActorId,
+    pub(crate) partition: TopicPartition,
+    pub(crate) isolation_level: IsolationLevel,
+    pub(crate) offset: i64,
+    pub(crate) when: When,
+}
+
 /// One record as a reader was given it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivered {
@@ -149,6 +159,7 @@ pub(crate) struct Facts {
     pub(crate) sends: Vec<Send>,
     pub(crate) sent_offsets: Vec<SentOffset>,
     pub(crate) polls: Vec<Poll>,
+    pub(crate) end_offsets: Vec<EndOffset>,
     pub(crate) delivered: Vec<Delivered>,
     pub(crate) holdings: Vec<Holding>,
     /// Broken assumptions, and whose.
@@ -174,6 +185,7 @@ impl Facts {
         self.sends.clear();
         self.sent_offsets.clear();
         self.polls.clear();
+        self.end_offsets.clear();
         self.delivered.clear();
         self.holdings.clear();
         self.assertions.clear();

@@ -23,6 +23,7 @@ invariants! {
     acknowledged_lost,
     aborted_read,
     early_read,
+    end_offset,
     skipped,
     offset_reuse,
     committed_lost,
@@ -33,6 +34,7 @@ invariants! {
     fenced_effect,
     producer_identity_shared,
     healthy_producer_failed,
+    given_up_early,
     processed_twice,
     effect_lost,
     effect_reordered,
@@ -45,6 +47,7 @@ invariants! {
     bounds_retreat,
     transaction_state,
     group_offsets,
+    group_assignment,
     assertion,
 }
 

@@ -9,6 +9,7 @@ use eosim_types::message::IsolationLevel;
 use eosim_types::observation::{
     ClusterDump, EndOutcome, Observation, Observed, ReplicaDump, SendOutcome, UNSEEN_BOUND,
 };
+use eosim_types::record::{Payload, RecordBatch};
 use eosim_types::{BrokerId, LeaderEpoch, Topic, TopicPartition};
 
 use crate::invariant::InvariantInfo;
@@ -46,6 +47,7 @@ needs! {
     Decided = "decisions of an external store",
     Polls = "polls",
     CommittedPolls = "polls of a read_committed reader",
+    EndOffsets = "the end of a partition as a reader was told it",
     Bounds = "polls with the bound that the answer carried",
     EndLogs = "the leaders' logs at the end",
     Healed = "a dump at the end of a healed cluster",
@@ -58,7 +60,9 @@ needs! {
     AbortedIndex = "the index of aborted transactions of a replica",
     TransactionCoordinators = "what a transaction coordinator remembers",
     GroupCoordinators = "the offsets that a group coordinator remembers",
+    Groups = "the members of a group in the log of __consumer_offsets",
     Transforms = "a group that is said to transform",
+    DeliveryTimeouts = "producers whose delivery timeout is said",
     GroupReaders = "members of a group that are said to commit what they read",
     Assertions = "assertions of the actors themselves",
 }
@@ -86,6 +90,7 @@ impl Evidence {
     pub fn of(setup: &CheckerSetup) -> Self {
         let mut evidence = Self::default();
         evidence.give(Need::Transforms, !setup.transforms.is_empty());
+        evidence.give(Need::DeliveryTimeouts, !setup.delivery_timeouts.is_empty());
         evidence.give(Need::GroupReaders, !setup.group_readers.is_empty());
         evidence
     }
@@ -123,6 +128,7 @@ impl Evidence {
                 self.give(Need::CommittedPolls, is_committed);
                 self.give(Need::Bounds, *bound != UNSEEN_BOUND);
             }
+            Observed::EndOffset { .. } => self.give(Need::EndOffsets, true),
             Observed::AssertionFailed { .. } => self.give(Need::Assertions, true),
             _ => {}
         }
@@ -147,6 +153,8 @@ impl Evidence {
     }
 
     fn replica(&mut self, dump: &ClusterDump, replica: &ReplicaDump) {
+        let is_of_groups = |batch: &RecordBatch| matches!(batch.payload, Payload::GroupLog(_));
+        self.give(Need::Groups, replica.is_leader && replica.batches.iter().any(is_of_groups));
         let starts_at_0 = replica.batches.first().is_some_and(|batch| batch.base_offset == 0);
         self.give(Need::WholeLogs, starts_at_0);
         let is_hosted = replica.is_hosted;

@@ -8,7 +8,8 @@ use eosim_types::observation::{EndOutcome, Observation, Observed, SendOutcome, T
 use eosim_types::{ActorId, ErrorCode, TopicPartition, Value};
 
 use crate::facts::{
-    Delivered, Facts, Holding, Index, Poll, Send, SentOffset, Session, Source, Transaction, When,
+    Delivered, EndOffset, Facts, Holding, Index, Poll, Send, SentOffset, Session, Source,
+    Transaction, When,
 };
 use crate::setup::CheckerSetup;
 use crate::table::index;
@@ -139,9 +140,16 @@ impl Facts {
                 self.assertions.push((actor, assertion.clone()));
                 return Seen::Asserted { assertion: index(self.assertions.len() - 1) };
             }
-            Observed::OffsetsFetched { .. }
-            | Observed::EndOffset { .. }
-            | Observed::Rebalanced { .. } => {}
+            Observed::EndOffset { partition, isolation_level, offset } => {
+                self.end_offsets.push(EndOffset {
+                    actor,
+                    partition: *partition,
+                    isolation_level: *isolation_level,
+                    offset: *offset,
+                    when,
+                });
+            }
+            Observed::OffsetsFetched { .. } | Observed::Rebalanced { .. } => {}
         }
         Seen::Noted
     }

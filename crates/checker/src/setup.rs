@@ -79,6 +79,8 @@ pub struct CheckerSetup {
     pub transactional_id_expiration: Duration,
     /// The brokers' `request.timeout.ms`: how long a coordinator waits for a tombstone (C-EXP-2).
     pub request_timeout: Duration,
+    /// Idempotent producers that try again without end within their `delivery.timeout.ms`.
+    pub delivery_timeouts: Vec<(ActorId, Duration)>,
     /// Every broker writes the last producer epoch to `__transaction_state` (KAFKA-20357).
     pub last_epoch_is_persisted: bool,
 }
@@ -108,6 +110,7 @@ impl Default for CheckerSetup {
             producer_id_expiration: Duration::from_millis(86_400_000),
             transactional_id_expiration: Duration::from_millis(604_800_000),
             request_timeout: Duration::from_millis(30_000),
+            delivery_timeouts: Vec::new(),
             last_epoch_is_persisted: true,
         }
     }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use eosim_types::group_log::GroupLogRecord;
 use eosim_types::message::{IsolationLevel, ProducerState};
 use eosim_types::observation::{
     ClusterDump, CoordinatorDump, EndOutcome, Observation, Observed, RememberedBatch, ReplicaDump,
@@ -213,6 +214,22 @@ impl History {
         self.append_payload(p, OFFSETS, Payload::OffsetCommits([record].into()), 1);
     }
 
+    /// What a group coordinator writes of members.
+    pub(crate) fn append_group(&mut self, records: &[GroupLogRecord]) {
+        let log = self.log(OFFSETS);
+        log.batches.push(RecordBatch {
+            base_offset: log.end(),
+            last_offset_delta: i32::try_from(records.len()).unwrap() - 1,
+            partition_leader_epoch: LeaderEpoch(0),
+            is_transactional: false,
+            max_timestamp: 0,
+            producer_id: ProducerId::NONE,
+            producer_epoch: ProducerEpoch::NONE,
+            base_sequence: Sequence::NONE,
+            payload: Payload::GroupLog(records.into()),
+        });
+    }
+
     fn append_payload(
         &mut self,
         p: &mut Producer,
@@ -375,6 +392,17 @@ impl History {
         let bound = to;
         let what = Observed::Polled { partition, isolation_level, from, to, records, bound };
         self.see(ActorId(reader), what);
+    }
+
+    /// The reader is told the end of a partition.
+    pub(crate) fn told_end(
+        &mut self,
+        reader: u16,
+        of: (TopicPartition, IsolationLevel),
+        offset: i64,
+    ) {
+        let (partition, isolation_level) = of;
+        self.see(ActorId(reader), Observed::EndOffset { partition, isolation_level, offset });
     }
 
     /// A poll of all that the reader may see now.

@@ -3,6 +3,7 @@
 mod broken;
 mod effects;
 mod group_readers;
+mod groups;
 mod legal;
 mod perfect;
 mod rebuilt;

@@ -6,7 +6,7 @@ use eosim_types::message::IsolationLevel;
 use eosim_types::observation::{SendOutcome, UNSEEN_BOUND};
 use eosim_types::{Names, TopicPartition, Value};
 
-use crate::facts::{Facts, Index, Poll, Transaction};
+use crate::facts::{EndOffset, Facts, Index, Poll, Transaction};
 use crate::logs::{Fate, Place};
 use crate::replay::Ended;
 use crate::setup::CheckerSetup;
@@ -94,6 +94,18 @@ impl Words<'_> {
             poll.to,
             self.names.partition(poll.partition),
             poll.when.at
+        )
+    }
+
+    /// The end of a partition as a reader was told it.
+    pub(crate) fn end_offset(self, told: &EndOffset) -> String {
+        format!(
+            "{} ({}) was told at {} that {} ends at {}",
+            self.setup.actor(told.actor),
+            isolation(told.isolation_level),
+            told.when.at,
+            self.names.partition(told.partition),
+            told.offset
         )
     }
 

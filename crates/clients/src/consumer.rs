@@ -365,8 +365,14 @@ impl Consumer {
     /// Asks for the end of every assigned partition (`endOffsets`).
     pub fn request_end_offsets(&mut self) {
         for assigned in &mut self.assigned {
-            assigned.end_offset_wanted = true;
+            (assigned.end_offset_wanted, assigned.end_offset_awaited) = (true, true);
         }
+    }
+
+    /// The call before has not returned yet: it blocks, so nobody asks again.
+    #[must_use]
+    pub fn awaits_end_offsets(&self) -> bool {
+        self.assigned.iter().any(|assigned| assigned.end_offset_awaited)
     }
 
     /// The position in `partition`; `None` if it has none yet or is not assigned.

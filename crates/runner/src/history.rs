@@ -5,6 +5,7 @@
 //! number of the model is in it. What a history does not say stays unknown.
 
 mod event;
+mod group;
 mod header;
 mod judge;
 mod log;

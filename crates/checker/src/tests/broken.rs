@@ -2,7 +2,9 @@
 
 use eosim_types::observation::{EndOutcome, Observed, SendOutcome};
 use eosim_types::record::TransactionState;
-use eosim_types::{ActorId, ErrorCode, Instant, LeaderEpoch, ProducerEpoch, Sequence, Value};
+use eosim_types::{
+    ActorId, Duration, ErrorCode, Instant, LeaderEpoch, ProducerEpoch, Sequence, Value,
+};
 
 use crate::testing::{
     ABORT, COMMIT, COMMITTED, GROUP, History, ID, OFFSETS, P0, P1, UNCOMMITTED, UNKNOWN_END,
@@ -135,6 +137,41 @@ fn early_read_above_the_bound_and_before_the_commit() {
     };
     h.see(ActorId(9), what);
     assert_eq!(h.breaks("early-read"), [""; 0]);
+}
+
+#[test]
+fn end_offset_went_back() {
+    for level in [COMMITTED, UNCOMMITTED] {
+        let mut h = History::new();
+        let mut p = h.producer(5, None);
+        h.write(&mut p, P0);
+        h.write(&mut p, P0);
+        h.told_end(9, (P0, level), 2);
+        h.told_end(9, (P0, level), 1);
+        assert_eq!(h.breaks("end-offset"), [""; 0]);
+        h.setup.unclean_elections.push(P0.topic);
+        h.is_sound();
+    }
+}
+
+#[test]
+fn end_offset_above_what_is_undecided() {
+    let mut h = History::new();
+    let mut p = h.producer(5, Some(ID));
+    h.begin(&mut p);
+    h.write(&mut p, P0);
+    h.told_end(9, (P0, COMMITTED), 1);
+    h.commit(&mut p, &[P0]);
+    assert_eq!(h.breaks("end-offset"), [""; 0]);
+
+    let mut h = History::new();
+    let mut p = h.producer(5, Some(ID));
+    h.begin(&mut p);
+    h.write(&mut p, P0);
+    h.told_end(9, (P0, COMMITTED), 1);
+    let mut dump = h.dump();
+    dump.healed = false;
+    h.breaks_in(&dump, "end-offset");
 }
 
 #[test]
@@ -447,6 +484,27 @@ fn healthy_producer_failed_only_if_nothing_excuses_it() {
     assert_eq!(failed(ErrorCode::ProducerFenced, 0, Some(ID), &other), 0);
     let jumps = |h: &mut History| h.setup.clock_jumps = true;
     assert_eq!(failed(ErrorCode::ProducerFenced, 0, Some(ID), &jumps), 0);
+}
+
+#[test]
+fn given_up_early_though_the_error_passes() {
+    for (error, id) in [
+        (ErrorCode::NotLeaderOrFollower, None),
+        (ErrorCode::OutOfOrderSequenceNumber, None),
+        (ErrorCode::NetworkException, Some(ID)),
+    ] {
+        let mut h = History::new();
+        let mut p = h.producer(5, id);
+        h.setup.delivery_timeouts.push((p.actor, Duration::from_millis(20_000)));
+        if id.is_some() {
+            h.begin(&mut p);
+        }
+        let value = h.send(&p, P0);
+        h.answer(&p, P0, value, SendOutcome::Unknown { error });
+        assert_eq!(h.breaks("given-up-early"), [""; 0]);
+        h.setup.delivery_timeouts.clear();
+        h.is_sound();
+    }
 }
 
 #[test]

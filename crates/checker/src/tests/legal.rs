@@ -34,6 +34,56 @@ fn n1_a_commit_becomes_visible_partition_by_partition() {
 }
 
 #[test]
+fn ends_are_told_late_and_cross_between_readers() {
+    let mut h = History::new();
+    let mut p = h.producer(5, Some(ID));
+    h.begin(&mut p);
+    h.write(&mut p, P0);
+    h.told_end(9, (P0, COMMITTED), 0);
+    h.told_end(9, (P0, UNCOMMITTED), 1);
+    h.end_called(&p, true);
+    h.told_end(9, (P0, COMMITTED), 2);
+    h.told_end(10, (P0, COMMITTED), 0);
+    let mut before = h.dump();
+    before.at = Instant(0);
+    before.healed = false;
+    h.bump(&mut p);
+    h.marker(p.id, p.epoch, P0, COMMIT);
+    h.end_answered(&p, true, EndOutcome::Done);
+    h.is_sound();
+    assert_eq!(h.anomalies_in(&before), []);
+    h.begin(&mut p);
+    h.write(&mut p, P0);
+    h.told_end(9, (P0, COMMITTED), 3);
+    h.abort(&mut p, &[P0]);
+    h.is_sound();
+}
+
+#[test]
+fn what_fails_after_another_or_for_good_is_not_given_up_early() {
+    let mut h = History::new();
+    let mut p = h.producer(5, Some(ID));
+    h.setup.delivery_timeouts.push((p.actor, Duration::from_millis(3)));
+    h.begin(&mut p);
+    let (first, second) = (h.send(&p, P0), h.send(&p, P0));
+    let passes = SendOutcome::Unknown { error: ErrorCode::NotEnoughReplicas };
+    for _ in 0..3 {
+        h.see(ActorId(9), Observed::PositionSet { partition: P1, offset: 0 });
+    }
+    h.answer(&p, P0, first, passes);
+    let late = h.send(&p, P0);
+    h.answer(&p, P0, second, passes);
+    h.answer(&p, P0, late, passes);
+    for error in [ErrorCode::RequestTimedOut, ErrorCode::MessageTooLarge] {
+        let q = h.producer(6, None);
+        h.setup.delivery_timeouts.push((q.actor, Duration::from_millis(20_000)));
+        let value = h.send(&q, P1);
+        h.answer(&q, P1, value, SendOutcome::Unknown { error });
+    }
+    h.is_sound();
+}
+
+#[test]
 fn n2_transactions_interleave_in_any_order() {
     let mut h = History::new();
     let (mut p, mut q) = (h.producer(5, Some(ID)), h.producer(6, None));

@@ -85,9 +85,9 @@ impl ConsumerApplication {
         }
         consumer.observe_outcomes(out);
         let wake = consumer.next_wake(cx.now());
-        let query = self.spec.end_offsets_at.get(self.end_offset_queries).copied();
+        let query = self.next_query(&consumer, cx.now());
         let own = if self.next_poll > cx.now() { self.next_poll } else { Instant::FAR };
-        self.alarm.set(wake.min(own).min(query.unwrap_or(Instant::FAR)), out);
+        self.alarm.set(wake.min(own).min(query), out);
         self.consumer = Some(consumer);
     }
 
@@ -99,10 +99,23 @@ impl ConsumerApplication {
         Box::new(Consumer::new(&config, &self.spec.partitions, &self.brokers))
     }
 
+    /// When it asks for the ends again.
+    fn next_query(&self, consumer: &Consumer, now: Instant) -> Instant {
+        let next = self.spec.end_offsets_at.get(self.end_offset_queries);
+        let next = next.filter(|_| !consumer.awaits_end_offsets());
+        next.map_or(Instant::FAR, |at| (*at).max(now))
+    }
+
     fn ask_for_end_offsets(&mut self, consumer: &mut Consumer, cx: &Cx<'_>) {
         let due = |at: &Instant| *at <= cx.now();
+        if consumer.awaits_end_offsets() {
+            return;
+        }
+        let asked = self.end_offset_queries;
         while self.spec.end_offsets_at.get(self.end_offset_queries).is_some_and(due) {
             self.end_offset_queries += 1;
+        }
+        if self.end_offset_queries > asked {
             consumer.request_end_offsets();
         }
     }

@@ -37,6 +37,8 @@ pub(super) struct Assigned {
     pub(super) fetching: bool,
     /// A request for the end offset is owed.
     pub(super) end_offset_wanted: bool,
+    /// The call that asked for its end has not returned.
+    pub(super) end_offset_awaited: bool,
     /// Nothing is asked of its leader before that.
     pub(super) retry_at: Instant,
     pub(super) high_watermark: i64,
@@ -55,6 +57,7 @@ impl Assigned {
             resetting: false,
             fetching: false,
             end_offset_wanted: false,
+            end_offset_awaited: false,
             retry_at: Instant::START,
             high_watermark: -1,
             last_stable_offset: -1,

@@ -173,6 +173,9 @@ impl Consumer {
     fn end_listed(&mut self, partition: TopicPartition, offset: Option<i64>, cx: &Cx<'_>) {
         if let Some(offset) = offset {
             self.outcomes.push_back(ConsumerOutcome::EndOffset { partition, offset });
+            if let Some(assigned) = self.assigned_mut(partition) {
+                assigned.end_offset_awaited = false;
+            }
             return;
         }
         self.retry_later(partition, cx);

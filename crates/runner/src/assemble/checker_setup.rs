@@ -3,7 +3,9 @@
 use eosim_checker::{CheckerSetup, GroupReader, Transform};
 use eosim_scenario::Plan;
 use eosim_scenario::plan::{Action, Aimed, Expectation, Moment};
-use eosim_sim::cluster::{AdminStep, ClientSpec, ClusterPlan, TopicSpec};
+use eosim_sim::cluster::{
+    AdminStep, ClientSpec, ClusterPlan, ProducerWorkload, ScriptStep, TopicSpec,
+};
 use eosim_types::config::{ProducerConfig, TopicConfig};
 use eosim_types::message::ApiKey;
 use eosim_types::{ActorId, Capability, Defect, Duration, Topic, TransactionalId};
@@ -51,6 +53,7 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan, called: Vec<String>) -> Che
         producer_id_expiration: broker.producer_id_expiration,
         transactional_id_expiration: broker.transactional_id_expiration,
         request_timeout: broker.request_timeout,
+        delivery_timeouts: delivery_timeouts(cluster, &producers),
         last_epoch_is_persisted: last_epoch_is_persisted(plan, cluster),
         ..CheckerSetup::default()
     }
@@ -140,6 +143,26 @@ fn producers(cluster: &ClusterPlan) -> impl Iterator<Item = Producer<'_>> {
         };
         Some(Producer { actor: cluster.client_id(index), config, transactional_id })
     })
+}
+
+/// Producers that retry as they do by default; what one writes by hand is not tried again.
+fn delivery_timeouts(
+    cluster: &ClusterPlan,
+    producers: &[Producer<'_>],
+) -> Vec<(ActorId, Duration)> {
+    let clients = cluster.clients.iter().enumerate();
+    let by_hand = clients.filter(|(_, spec)| writes_by_hand(spec));
+    let by_hand: Vec<ActorId> = by_hand.map(|(index, _)| cluster.client_id(index)).collect();
+    let usual = producers.iter().filter(|p| {
+        p.config.enable_idempotence && p.config.retries == i32::MAX && !by_hand.contains(&p.actor)
+    });
+    usual.map(|p| (p.actor, p.config.delivery_timeout)).collect()
+}
+
+fn writes_by_hand(spec: &ClientSpec) -> bool {
+    let ClientSpec::Producer(spec) = spec else { return false };
+    let is_raw = |step: &ScriptStep| matches!(step, ScriptStep::RawProduce { .. });
+    matches!(&spec.workload, ProducerWorkload::Script(steps) if steps.iter().any(is_raw))
 }
 
 /// What groups make of which topics.

@@ -92,6 +92,11 @@ pub(super) struct ClientEntry {
     /// Its producer has `enable.idempotence=false`: no order, no deduplication.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) without_idempotence: bool,
+    /// Its `delivery.timeout.ms`, if it is idempotent and its `retries` are those by default; nothing
+    /// is said of how long it tries otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Length")]
+    pub(super) delivery_timeout_ms: Option<Length>,
 }
 
 /// A group.

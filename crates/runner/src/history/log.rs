@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::group::Membership;
 use super::word::{Epoch, Marker, Name, Number, Offset, Partition, State, Tagged};
 
 /// An aborted transaction in a `.txnindex`.
@@ -188,11 +189,12 @@ pub(super) struct LoggedState {
     pub(super) client_transaction_version: Epoch,
 }
 
-/// A record of `__consumer_offsets`. Of one that is not an offset nothing is said.
+/// A record of `__consumer_offsets`: an offset, or what is said of the members of a group; of what is
+/// neither, nothing is said.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LoggedOffset {
-    /// The group; none if the record is not an offset.
+    /// The group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Name")]
     pub(super) group: Option<Name>,
@@ -210,6 +212,10 @@ pub(super) struct LoggedOffset {
     /// When it was committed.
     #[serde(default = "none", skip_serializing_if = "is_none")]
     pub(super) commit_timestamp_ms: Tagged,
+    /// What is said of the members of the group, in the place of an offset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Membership")]
+    pub(super) membership: Option<Membership>,
 }
 
 /// An offset that a group coordinator holds.

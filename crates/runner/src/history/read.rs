@@ -4,6 +4,7 @@
 mod batch;
 mod client;
 mod dump;
+mod group;
 mod known;
 
 use std::fs::File;

@@ -2,6 +2,7 @@
 
 mod client;
 mod dump;
+mod group;
 
 use std::collections::BTreeMap;
 
@@ -89,9 +90,16 @@ fn client(setup: &CheckerSetup, (actor, name): (ActorId, &String)) -> Client {
         name: Name(name.clone()),
         acks_below_all: setup.acks_below_all.contains(&actor),
         without_idempotence: setup.without_idempotence.contains(&actor),
+        delivery_timeout_ms: delivery_timeout(setup, actor),
     };
-    let is_plain = !entry.acks_below_all && !entry.without_idempotence;
+    let is_plain =
+        !entry.acks_below_all && !entry.without_idempotence && entry.delivery_timeout_ms.is_none();
     if is_plain { Client::Plain(entry.name) } else { Client::Set(entry) }
+}
+
+fn delivery_timeout(setup: &CheckerSetup, actor: ActorId) -> Option<Length> {
+    let known = setup.delivery_timeouts.iter().find(|(of, _)| *of == actor);
+    known.map(|(_, timeout)| Length(timeout.as_millis()))
 }
 
 fn group(setup: &CheckerSetup, (number, name): (u16, &str)) -> Group {

@@ -11,6 +11,7 @@ use eosim_types::{
 
 use super::super::log::{Batch, Logged, LoggedOffset, LoggedState, LoggedTransaction};
 use super::super::word::{Marker, Partition, State};
+use super::group;
 use super::{Complaint, Known, complaint};
 
 /// A history says nothing of the size of records.
@@ -131,16 +132,32 @@ fn offset_records(
     records: &[LoggedOffset],
     is_group_log: bool,
 ) -> Result<Payload, Complaint> {
-    let read = records.iter().enumerate().map(|(at, record)| logged_offset(known, at, record));
-    let read = read.collect::<Result<Vec<Option<OffsetCommitRecord>>, _>>()?;
-    if !is_group_log && let Some(offsets) = read.iter().copied().collect::<Option<Vec<_>>>() {
+    let read = records.iter().enumerate().map(|(at, record)| group_record(known, at, record));
+    let read = read.collect::<Result<Vec<GroupLogRecord>, _>>()?;
+    let offset = |record: &GroupLogRecord| match record {
+        GroupLogRecord::OffsetCommit(record) => Some(*record),
+        _ => None,
+    };
+    if !is_group_log && let Some(offsets) = read.iter().map(offset).collect::<Option<Vec<_>>>() {
         return Ok(Payload::OffsetCommits(offsets.into()));
     }
-    // Of other records only their place matters.
-    let other = || GroupLogRecord::GroupMetadata { group: GroupId::default(), value: None };
-    let records =
-        read.into_iter().map(|record| record.map_or_else(other, GroupLogRecord::OffsetCommit));
-    Ok(Payload::GroupLog(records.collect()))
+    Ok(Payload::GroupLog(read.into()))
+}
+
+fn group_record(
+    known: &Known,
+    at: usize,
+    record: &LoggedOffset,
+) -> Result<GroupLogRecord, Complaint> {
+    if let (Some(group), Some(membership)) = (&record.group, &record.membership) {
+        let path = format!("offsets[{at}]");
+        let group = known.group(&format!("{path}.group"), group)?;
+        return group::record(known, &format!("{path}.membership"), group, membership);
+    }
+    // Of what is neither, only its place matters.
+    let (group, assignment_epoch) = (GroupId::default(), None);
+    let other = GroupLogRecord::ConsumerGroupTargetAssignmentMetadata { group, assignment_epoch };
+    Ok(logged_offset(known, at, record)?.map_or(other, GroupLogRecord::OffsetCommit))
 }
 
 fn logged_offset(

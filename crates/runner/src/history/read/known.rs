@@ -106,6 +106,9 @@ impl Known {
             if setup.is_some_and(|entry| entry.without_idempotence) {
                 self.setup.without_idempotence.push(actor);
             }
+            if let Some(length) = setup.and_then(|entry| entry.delivery_timeout_ms.as_ref()) {
+                self.setup.delivery_timeouts.push((actor, Duration::from_millis(length.0)));
+            }
         }
         Ok(())
     }

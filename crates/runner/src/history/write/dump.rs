@@ -14,6 +14,7 @@ use super::super::log::{
     LoggedTransaction, ProducerEntry, Remembered, TransactionEntry,
 };
 use super::super::word::{Epoch, Marker, Name, Number, Offset, Partition, State, Tagged};
+use super::group::membership;
 use super::{Writer, micros, partition};
 
 impl<'a> Writer<'a> {
@@ -135,11 +136,7 @@ fn batch_line(names: &Names, batch: &RecordBatch) -> Batch {
             Batch { offsets: Some(records.collect()), ..empty }
         }
         Payload::GroupLog(records) => {
-            let offset = |record: &GroupLogRecord| match record {
-                GroupLogRecord::OffsetCommit(record) => logged_offset(names, Some(record)),
-                _ => logged_offset(names, None),
-            };
-            let records = records.iter().map(offset).collect();
+            let records = records.iter().map(|record| logged_group(names, record)).collect();
             Batch { offsets: Some(records), is_group_log: true, ..empty }
         }
     }
@@ -170,6 +167,18 @@ fn logged_state(names: &Names, value: &TransactionLogValue) -> LoggedState {
     }
 }
 
+fn logged_group(names: &Names, record: &GroupLogRecord) -> LoggedOffset {
+    if let GroupLogRecord::OffsetCommit(record) = record {
+        return logged_offset(names, Some(record));
+    }
+    let said = membership(names, record);
+    LoggedOffset {
+        group: said.as_ref().map(|(group, _)| Name(names.group(*group).into())),
+        membership: said.map(|(_, membership)| membership),
+        ..logged_offset(names, None)
+    }
+}
+
 fn logged_offset(names: &Names, record: Option<&OffsetCommitRecord>) -> LoggedOffset {
     LoggedOffset {
         group: record.map(|record| Name(names.group(record.group).into())),
@@ -177,6 +186,7 @@ fn logged_offset(names: &Names, record: Option<&OffsetCommitRecord>) -> LoggedOf
         offset: record.and_then(|record| record.offset).map(Offset),
         leader_epoch: Number(record.map_or(-1, |record| record.leader_epoch.0)),
         commit_timestamp_ms: Tagged(record.map_or(-1, |record| record.commit_timestamp_ms)),
+        membership: None,
     }
 }
 
