@@ -1,5 +1,8 @@
 //! The machine that runs one seed after the other in the same memory.
 
+#[cfg(test)]
+mod every_step;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
