@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use parse::{Partition, Seed, SeedRange, WallTime};
 pub use report::{
-    CheckArgs, CoverageArgs, DotArgs, ListArgs, ListKind, MachineName, ShowArgs, ShowForm,
-    TransactionsForm,
+    CheckArgs, CoverageArgs, DotArgs, ListArgs, ListKind, MachineName, ReportArgs, ShowArgs,
+    ShowForm, TransactionsForm,
 };
 pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, ShrinkArgs, SweepArgs, VerifyArgs};
 pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs, SchemaArgs, SchemaKind};
@@ -113,6 +113,8 @@ pub enum Command {
     Defects(DefectsArgs),
     /// Rules, probes and state × event cells that runs have reached, never-reached first
     Coverage(CoverageArgs),
+    /// What a kept run or sweep came to, for people and for other tools
+    Report(ReportArgs),
     /// A state machine as it is in the code, for Graphviz
     Dot(DotArgs),
     /// Prints the JSON Schema of scenario files, or of the lines of histories

@@ -18,8 +18,11 @@ pub const CHOICES: &str = "choices.json";
 /// The file that says what was reached.
 pub const COVERAGE: &str = "coverage.json";
 
+/// The file that sums a run or a sweep up.
+pub const SUMMARY: &str = "summary.json";
+
 /// The folder of failing seeds.
-const FAILURES: &str = "failures";
+pub const FAILURES: &str = "failures";
 
 /// Where runs are kept unless the user says otherwise.
 pub const STORE: &str = "sim-runs";

@@ -9,6 +9,7 @@ mod defects;
 mod dot;
 mod list;
 mod replay;
+mod report;
 mod run;
 mod schema;
 mod show;
@@ -92,6 +93,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Conform(args) => conform::run(args, how),
         Command::Defects(args) => defects::run(args, how),
         Command::Coverage(args) => coverage::run(args, how),
+        Command::Report(args) => report::run(args),
         Command::Dot(args) => dot::run(*args, how),
         Command::Schema(args) => schema::run(*args),
         Command::Completions(args) => completions::run(*args),

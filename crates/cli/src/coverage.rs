@@ -98,6 +98,17 @@ impl Coverage {
         })
     }
 
+    /// Of each kind: how much was reached, how much never, and how much cannot be.
+    #[must_use]
+    pub fn totals(&self) -> Vec<(String, [u64; 3])> {
+        let rules = total(&self.rules, why_unreached);
+        let probes = total(&self.probes, why_no_probe);
+        let cells = total(&self.cells, why_no_cell);
+        [("rules", rules), ("probes", probes), ("cells", cells)]
+            .map(|(name, counts)| (name.to_string(), counts))
+            .into()
+    }
+
     /// For a reader: what was never reached first, without that for which there is a reason, then
     /// the rarest; `all` of both if asked for.
     #[must_use]
@@ -108,6 +119,16 @@ impl Coverage {
         section(&mut text, "cells", &self.cells, why_no_cell, all);
         text
     }
+}
+
+/// How much of `counts` was reached, how much never, and how much cannot be.
+fn total(counts: &Counts, why: impl Fn(&str) -> Option<&'static str>) -> [u64; 3] {
+    let mut total = [0; 3];
+    for (name, count) in counts {
+        let kind = if *count > 0 { 0 } else { 1 + usize::from(why(name).is_some()) };
+        total[kind] += 1;
+    }
+    total
 }
 
 fn why_no_probe(name: &str) -> Option<&'static str> {

@@ -1,12 +1,13 @@
 //! Results as JSON and as rows of the summary: nothing here depends on the wall clock or on how
 //! many workers there were.
 
-use eosim_report::{FaultCount, ScenarioSummary, SweepSummary};
+use eosim_report::{FailedSeed, FaultCount, ScenarioSummary, SweepSummary};
 use eosim_runner::history::Judged;
 use eosim_runner::recording::word;
 use eosim_runner::run::RunResult;
 use eosim_runner::sweep;
-use eosim_runner::{Anomaly, Count, Lacking, Stuck, Verdict};
+use eosim_runner::sweep::{Outcome, judge};
+use eosim_runner::{Anomaly, Count, Expectation, Lacking, Plan, Stuck, Verdict};
 use serde_json::{Map, Value, json};
 
 /// So many failing seeds of a scenario are named in its summary.
@@ -116,6 +117,41 @@ fn stuck(stuck: &Stuck) -> Value {
     json!({"what": what, "waiting_for": waiting_for, "since_ms": since_ms, "rule": rule})
 }
 
+fn failed_seed(failure: &sweep::Failure) -> FailedSeed {
+    FailedSeed { seed: failure.seed, what: word(&failure.verdict).to_string() }
+}
+
+/// The table over one run.
+#[must_use]
+pub fn single(plan: &Plan, seed: u64, run: &RunResult) -> SweepSummary {
+    let outcome = judge(&run.verdict, &plan.expect);
+    let mut own = ScenarioSummary {
+        name: plan.name.clone(),
+        vacuous: u64::from(!run.missing.is_empty()),
+        steps: run.steps,
+        faults: run.faults.iter().filter(|(_, count)| count.applied > 0).map(fault).collect(),
+        never_effective: run.missing.clone(),
+        violation_missing: outcome == Outcome::Sound && plan.expect != Expectation::Sound,
+        ..ScenarioSummary::default()
+    };
+    let count = match (outcome, &run.verdict) {
+        (Outcome::Sound, _) => &mut own.sound,
+        (Outcome::Expected, _) => &mut own.expected,
+        (Outcome::Failed, Verdict::Liveness(_)) => &mut own.liveness,
+        (Outcome::Failed, Verdict::Inconclusive(_)) => &mut own.inconclusive,
+        (Outcome::Failed, _) => &mut own.safety,
+    };
+    *count = 1;
+    if outcome == Outcome::Failed {
+        own.failures = vec![FailedSeed { seed, what: word(&run.verdict).to_string() }];
+    }
+    SweepSummary { scenarios: vec![own] }
+}
+
+fn fault((name, count): &(&'static str, Count)) -> FaultCount {
+    FaultCount { name: (*name).to_string(), applied: count.applied, effective: count.effective }
+}
+
 /// The table over all scenarios.
 #[must_use]
 pub fn summary(found: &sweep::SweepSummary) -> SweepSummary {
@@ -128,12 +164,8 @@ fn scenario(
     at: usize,
     own: &sweep::ScenarioSummary,
 ) -> ScenarioSummary {
-    let fault = |(name, count): (&&str, &Count)| FaultCount {
-        name: (*name).to_string(),
-        applied: count.applied,
-        effective: count.effective,
-    };
     let failures = found.failures.iter().filter(|failure| failure.scenario == at).take(NAMED);
+    let faults = own.faults.iter().filter(|(_, count)| count.applied > 0);
     let twice = found.nondeterministic.iter().filter(|(scenario, _)| *scenario == at);
     ScenarioSummary {
         name: own.name.clone(),
@@ -144,10 +176,10 @@ fn scenario(
         inconclusive: own.inconclusive,
         vacuous: own.vacuous_runs,
         steps: own.steps,
-        faults: own.faults.iter().filter(|(_, c)| c.applied > 0).map(fault).collect(),
+        faults: faults.map(|(name, count)| fault(&(*name, *count))).collect(),
         never_effective: own.vacuous.clone(),
         violation_missing: own.violation_missing,
         nondeterministic: twice.map(|(_, seed)| *seed).collect(),
-        failures: failures.map(|f| (f.seed, word(&f.verdict).to_string())).collect(),
+        failures: failures.map(failed_seed).collect(),
     }
 }

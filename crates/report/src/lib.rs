@@ -9,7 +9,9 @@ pub mod dot;
 pub mod dump_log;
 mod group_log;
 mod json;
+pub mod page;
 pub mod summary;
+pub mod sweep_report;
 pub mod transaction_log;
 pub mod transactions;
 pub mod transcript;
@@ -17,6 +19,7 @@ pub mod verdict;
 
 pub use check::{HistoryName, check};
 pub use describe::{describe, describe_observed};
-pub use summary::{FaultCount, ScenarioSummary, SweepSummary};
+pub use summary::{FailedSeed, FaultCount, ScenarioSummary, SweepSummary};
+pub use sweep_report::{ReportedFailure, SweepReport};
 pub use transcript::{Line, transcript};
 pub use verdict::{RunName, footer, footer_with};

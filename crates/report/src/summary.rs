@@ -2,11 +2,13 @@
 //!
 //! No Kafka counterpart. Holds nothing that depends on wall clock or on the number of workers.
 
+use serde::Deserialize;
+
 use crate::dump_log::line;
 use crate::json::{Object, list, string};
 
 /// How often a fault struck.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 pub struct FaultCount {
     /// Its name.
     pub name: String,
@@ -16,10 +18,20 @@ pub struct FaultCount {
     pub effective: u64,
 }
 
+/// A failing seed.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+pub struct FailedSeed {
+    /// The seed.
+    pub seed: u64,
+    /// The invariant that broke, or `stuck`.
+    pub what: String,
+}
+
 /// What came out of one scenario.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 pub struct ScenarioSummary {
     /// Its name.
+    #[serde(rename = "scenario")]
     pub name: String,
     /// Runs without a finding.
     pub sound: u64,
@@ -43,8 +55,8 @@ pub struct ScenarioSummary {
     pub violation_missing: bool,
     /// Seeds that gave two different runs.
     pub nondeterministic: Vec<u64>,
-    /// The first failing seeds, with what broke.
-    pub failures: Vec<(u64, String)>,
+    /// The first failing seeds.
+    pub failures: Vec<FailedSeed>,
 }
 
 impl ScenarioSummary {
@@ -54,7 +66,9 @@ impl ScenarioSummary {
         self.sound + self.expected + self.safety + self.liveness + self.inconclusive
     }
 
-    fn verdict(&self) -> &'static str {
+    /// In a word or two; in capitals if something is wrong.
+    #[must_use]
+    pub const fn verdict(&self) -> &'static str {
         if !self.nondeterministic.is_empty() {
             "NONDETERMINISTIC"
         } else if self.safety > 0 {
@@ -73,10 +87,16 @@ impl ScenarioSummary {
             "sound"
         }
     }
+
+    /// Is there nothing wrong with it?
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        !self.verdict().starts_with(|c: char| c.is_ascii_uppercase())
+    }
 }
 
 /// What came out of a sweep.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 pub struct SweepSummary {
     /// In the order in which the scenarios were given.
     pub scenarios: Vec<ScenarioSummary>,
@@ -153,12 +173,13 @@ fn details(text: &mut String, scenario: &ScenarioSummary) {
     for seed in &scenario.nondeterministic {
         line(text, format_args!("  {name}: seed {seed}: two different runs"));
     }
-    for (seed, what) in &scenario.failures {
+    for FailedSeed { seed, what } in &scenario.failures {
         line(text, format_args!("  {name}: seed {seed}: {what}"));
     }
 }
 
-fn scenario_json(scenario: &ScenarioSummary) -> String {
+/// A scenario's share as one JSON object.
+pub(crate) fn scenario_json(scenario: &ScenarioSummary) -> String {
     let faults = scenario.faults.iter().map(|fault| {
         Object::new()
             .string("name", &fault.name)
@@ -169,7 +190,7 @@ fn scenario_json(scenario: &ScenarioSummary) -> String {
     let failures = scenario
         .failures
         .iter()
-        .map(|(seed, what)| Object::new().raw("seed", seed).string("what", what).end());
+        .map(|one| Object::new().raw("seed", one.seed).string("what", &one.what).end());
     Object::new()
         .string("scenario", &scenario.name)
         .string("verdict", scenario.verdict())

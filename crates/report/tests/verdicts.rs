@@ -1,7 +1,7 @@
 //! Footers and summaries.
 
 use eosim_checker::{Anomaly, Stuck, Verdict};
-use eosim_report::{FaultCount, RunName, ScenarioSummary, SweepSummary, footer};
+use eosim_report::{FailedSeed, FaultCount, RunName, ScenarioSummary, SweepSummary, footer};
 use eosim_types::Instant;
 use expect_test::expect;
 
@@ -90,7 +90,7 @@ fn summary() -> SweepSummary {
         inconclusive: 1,
         steps: 900_000,
         never_effective: vec!["zombie".to_string()],
-        failures: vec![(8812, "aborted-read".to_string())],
+        failures: vec![FailedSeed { seed: 8812, what: "aborted-read".into() }],
         ..ScenarioSummary::default()
     };
     SweepSummary { scenarios: vec![sound, broken] }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 
 use super::WallTime;
@@ -140,6 +141,34 @@ pub struct CoverageArgs {
     /// Folders of runs or sweeps, or their coverage.json; their counts are added
     #[arg(value_name = "RUN", default_value = "latest")]
     pub runs: Vec<PathBuf>,
+}
+
+/// What a kept run or sweep came to, for people and for other tools.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim report latest
+  eosim report latest --as junit > junit.xml
+  eosim report latest --as github
+  eosim report latest --as markdown >> \"$GITHUB_STEP_SUMMARY\"
+  eosim report sim-runs/ci --as html > report.html
+
+Failures are told by their kind, with the first seed of each, and every form is bounded. GitHub shows ten
+annotations of a step; what is beyond them is counted in the last one.")]
+pub struct ReportArgs {
+    /// The folder of a run or a sweep
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: PathBuf,
+    /// In which form
+    #[arg(long = "as", value_name = "FORM", default_value = "text", env = "EOSIM_REPORT_AS",
+          value_parser = report_form())]
+    pub form: String,
+}
+
+/// The forms that there are, each with what it is for.
+fn report_form() -> PossibleValuesParser {
+    let forms = eosim_report::sweep_report::FORMS.iter();
+    PossibleValuesParser::new(forms.map(|form| PossibleValue::new(form.name).help(form.about)))
 }
 
 /// A state machine as it is in the code.

@@ -27,6 +27,7 @@ pub(super) fn run(args: &RunArgs, how: &OutputArgs) -> Result<ExitCode, Failure>
     folder.write("summary.jsonl", &results::seed_line(&plan.name, recording.seed, run))?;
     let coverage = Coverage::of(&observed.marks, run.faults.iter().copied());
     artefacts::keep_coverage(&folder, &coverage)?;
+    folder.write(artefacts::SUMMARY, &results::single(plan, recording.seed, run).json())?;
     let is_failure = judge(&run.verdict, &plan.expect) == Outcome::Failed;
     let mut shown = folder.path().to_path_buf();
     if is_failure {

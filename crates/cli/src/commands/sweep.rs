@@ -127,8 +127,9 @@ fn finish(
     let faults = faults.map(|(name, count)| (*name, *count));
     artefacts::keep_coverage(folder, &Coverage::of(&summary.marks, faults))?;
     let footers = failures::keep(folder, sweep, summary)?;
-    folder.make_latest()?;
     let table = results::summary(summary);
+    folder.write(artefacts::SUMMARY, &table.json())?;
+    folder.make_latest()?;
     match how.format {
         Format::Text => {
             let (seeds, failed) = (summary.seeds, summary.failed);
