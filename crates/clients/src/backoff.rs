@@ -27,11 +27,32 @@ impl ExponentialBackoff {
     }
 }
 
+/// For tests of what draws.
+#[cfg(test)]
+pub(crate) mod testing {
+    use eosim_actor::{Cx, Scripted, Site};
+    use eosim_types::{ActorId, DefectSet, Env, Instant, Marks, version::KafkaVersion};
+
+    /// Calls `body` at the start of a run in which `pick` is drawn at `site`.
+    pub(crate) fn with_pick<T>(site: Site, pick: u32, body: impl FnOnce(&mut Cx<'_>) -> T) -> T {
+        let mut choices = Scripted::default().with(site.name, &[pick]);
+        let mut marks = Marks::new();
+        let env = Env {
+            now: Instant::START,
+            clock_skew_ms: 0,
+            kafka: KafkaVersion::default(),
+            defects: DefectSet::NONE,
+            marks: &mut marks,
+        };
+        body(&mut Cx { id: ActorId(7), env, choices: &mut choices })
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::testing::with_pick;
     use super::*;
-    use eosim_actor::{Scripted, Stream};
-    use eosim_types::{ActorId, DefectSet, Env, Instant, Marks, version::KafkaVersion};
+    use eosim_actor::Stream;
 
     const JITTER: Site = Site::new("test.jitter", Stream::Actor);
 
@@ -49,22 +70,9 @@ mod tests {
             (2, 0, 20, 20, 20),
         ];
         for (attempts, pick, initial, max, expected) in cases {
-            let mut choices = Scripted::default().with(JITTER.name, &[pick]);
-            let mut marks = Marks::new();
-            let env = Env {
-                now: Instant::START,
-                clock_skew_ms: 0,
-                kafka: KafkaVersion::default(),
-                defects: DefectSet::NONE,
-                marks: &mut marks,
-            };
-            let mut cx = Cx { id: ActorId(7), env, choices: &mut choices };
             let backoff = ExponentialBackoff { initial: ms(initial), max: ms(max) };
-            assert_eq!(
-                backoff.backoff(attempts, JITTER, &mut cx),
-                ms(expected),
-                "{attempts} {pick}"
-            );
+            let drawn = with_pick(JITTER, pick, |cx| backoff.backoff(attempts, JITTER, cx));
+            assert_eq!(drawn, ms(expected), "{attempts} {pick}");
         }
     }
 }

@@ -455,9 +455,9 @@ impl<R> NetworkClient<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eosim_actor::Scripted;
+    use crate::backoff::testing::with_pick;
+    use eosim_types::ErrorCode;
     use eosim_types::message::HeartbeatResponse;
-    use eosim_types::{DefectSet, Env, ErrorCode, Marks, version::KafkaVersion};
 
     const NODE: BrokerId = BrokerId(1);
 
@@ -469,18 +469,8 @@ mod tests {
 
     /// The connection breaks; how long none is made.
     fn breaks(client: &mut NetworkClient<()>) -> u64 {
-        let mut choices = Scripted::default().with(JITTER.name, &[20]);
-        let mut marks = Marks::new();
-        let env = Env {
-            now: Instant::START,
-            clock_skew_ms: 0,
-            kafka: KafkaVersion::default(),
-            defects: DefectSet::NONE,
-            marks: &mut marks,
-        };
-        let mut cx = Cx { id: ActorId(7), env, choices: &mut choices };
         client.broken(NODE);
-        client.poll(&mut Vec::new(), &mut cx, &mut ClientOut::default());
+        with_pick(JITTER, 20, |cx| client.poll(&mut Vec::new(), cx, &mut ClientOut::default()));
         let until = client.backing_off(NODE, Instant::START).unwrap_or(Instant::START);
         until.since(Instant::START).as_millis()
     }
