@@ -1,7 +1,7 @@
 //! Results as JSON and as rows of the summary: nothing here depends on the wall clock or on how
 //! many workers there were.
 
-use eosim_report::{FailedSeed, FaultCount, ScenarioSummary, SweepSummary};
+use eosim_report::{FailedSeed, FaultCount, Missed, ScenarioSummary, SweepSummary};
 use eosim_runner::history::Judged;
 use eosim_runner::recording::word;
 use eosim_runner::run::RunResult;
@@ -41,6 +41,9 @@ pub fn seed_line(scenario: &str, seed: u64, run: &RunResult) -> String {
         "digest": digest(run.digest),
         "faults": fault_counts(run.faults.iter().copied()),
     });
+    if !run.aimed.is_empty() {
+        line["aimed"] = aimed_counts(&run.aimed);
+    }
     if !run.missing.is_empty() {
         line["missing"] = json!(run.missing);
     }
@@ -61,8 +64,17 @@ pub fn verdict(scenario: &str, seed: u64, run: &RunResult) -> Value {
         "faults": fault_counts(run.faults.iter().copied()),
         "missing": run.missing,
     });
+    if !run.aimed.is_empty() {
+        value["aimed"] = aimed_counts(&run.aimed);
+    }
     reasons(&mut value, &run.verdict);
     value
+}
+
+/// How often each rule of `aimed` struck, in the order of the scenario.
+fn aimed_counts(rules: &[Count]) -> Value {
+    let one = |count: &Count| json!({"applied": count.applied, "effective": count.effective});
+    rules.iter().map(one).collect()
 }
 
 /// What a verdict rests on.
@@ -125,11 +137,13 @@ fn failed_seed(failure: &sweep::Failure) -> FailedSeed {
 #[must_use]
 pub fn single(plan: &Plan, seed: u64, run: &RunResult) -> SweepSummary {
     let outcome = judge(&run.verdict, &plan.expect);
+    let faults = run.faults.iter().filter(|(_, count)| count.applied > 0);
     let mut own = ScenarioSummary {
         name: plan.name.clone(),
         vacuous: u64::from(!run.missing.is_empty()),
+        missing: run.missing.iter().map(|what| missed(what, 1)).collect(),
         steps: run.steps,
-        faults: run.faults.iter().filter(|(_, count)| count.applied > 0).map(fault).collect(),
+        faults: faults.map(|(name, count)| fault(name, *count)).chain(aimed(&run.aimed)).collect(),
         never_effective: run.missing.clone(),
         violation_missing: outcome == Outcome::Sound && plan.expect != Expectation::Sound,
         ..ScenarioSummary::default()
@@ -148,8 +162,18 @@ pub fn single(plan: &Plan, seed: u64, run: &RunResult) -> SweepSummary {
     SweepSummary { scenarios: vec![own] }
 }
 
-fn fault((name, count): &(&'static str, Count)) -> FaultCount {
-    FaultCount { name: (*name).to_string(), applied: count.applied, effective: count.effective }
+fn missed(what: &str, runs: u64) -> Missed {
+    Missed { what: what.to_string(), runs }
+}
+
+fn fault(name: &str, count: Count) -> FaultCount {
+    let Count { applied, effective } = count;
+    FaultCount { name: name.to_string(), applied, effective }
+}
+
+/// The rules of `aimed` beside the faults that strike by chance.
+fn aimed(rules: &[Count]) -> impl Iterator<Item = FaultCount> {
+    rules.iter().enumerate().map(|(at, count)| fault(&format!("aimed[{at}]"), *count))
 }
 
 /// The table over all scenarios.
@@ -175,8 +199,9 @@ fn scenario(
         liveness: own.liveness,
         inconclusive: own.inconclusive,
         vacuous: own.vacuous_runs,
+        missing: own.missing.iter().map(|(what, runs)| missed(what, *runs)).collect(),
         steps: own.steps,
-        faults: faults.map(|(name, count)| fault(&(*name, *count))).collect(),
+        faults: faults.map(|(name, count)| fault(name, *count)).chain(aimed(&own.aimed)).collect(),
         never_effective: own.vacuous.clone(),
         violation_missing: own.violation_missing,
         nondeterministic: twice.map(|(_, seed)| *seed).collect(),

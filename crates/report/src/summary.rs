@@ -27,6 +27,15 @@ pub struct FailedSeed {
     pub what: String,
 }
 
+/// Something that a scenario requires and that did not happen in every run.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+pub struct Missed {
+    /// What.
+    pub what: String,
+    /// In how many runs it did not happen.
+    pub runs: u64,
+}
+
 /// What came out of one scenario.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 pub struct ScenarioSummary {
@@ -45,6 +54,9 @@ pub struct ScenarioSummary {
     pub inconclusive: u64,
     /// Runs in which something that the scenario requires did not happen, among the others.
     pub vacuous: u64,
+    /// What was missing in them.
+    #[serde(default)]
+    pub missing: Vec<Missed>,
     /// Steps of all runs.
     pub steps: u64,
     /// The faults, in the order of the scenario format.
@@ -167,8 +179,15 @@ fn details(text: &mut String, scenario: &ScenarioSummary) {
     for fault in &scenario.never_effective {
         line(text, format_args!("  {name}: required, but it never happened: {fault}"));
     }
+    if scenario.never_effective.is_empty() && scenario.vacuous == scenario.runs() {
+        let one = |Missed { what, runs }: &Missed| format!("{what} ({runs})");
+        let missing: Vec<String> = scenario.missing.iter().map(one).collect();
+        let missing = missing.join(", ");
+        line(text, format_args!("  {name}: each run lacks something required: {missing}"));
+    }
     if scenario.violation_missing {
-        line(text, format_args!("  {name}: expects a violation, and there was none"));
+        let kind = if scenario.safety + scenario.liveness > 0 { " of that kind" } else { "" };
+        line(text, format_args!("  {name}: expects a violation, and there was none{kind}"));
     }
     for seed in &scenario.nondeterministic {
         line(text, format_args!("  {name}: seed {seed}: two different runs"));
@@ -191,6 +210,10 @@ pub(crate) fn scenario_json(scenario: &ScenarioSummary) -> String {
         .failures
         .iter()
         .map(|one| Object::new().raw("seed", one.seed).string("what", &one.what).end());
+    let missing = scenario
+        .missing
+        .iter()
+        .map(|one| Object::new().string("what", &one.what).raw("runs", one.runs).end());
     Object::new()
         .string("scenario", &scenario.name)
         .string("verdict", scenario.verdict())
@@ -201,6 +224,7 @@ pub(crate) fn scenario_json(scenario: &ScenarioSummary) -> String {
         .raw("liveness", scenario.liveness)
         .raw("inconclusive", scenario.inconclusive)
         .raw("vacuous", scenario.vacuous)
+        .raw("missing", list(missing))
         .raw("steps", scenario.steps)
         .raw("faults", list(faults))
         .raw("never_effective", list(scenario.never_effective.iter().map(|name| string(name))))

@@ -58,7 +58,10 @@ fn safety(text: &mut String, anomalies: &[Anomaly], run: RunName<'_>, notes: &[S
     let place = at(run, first.step, first.at);
     line(text, format_args!("VIOLATION {}   {place}", first.invariant));
     line(text, format_args!("  {}", first.summary));
-    more(text, anomalies.len());
+    let mut others: Vec<&str> = anomalies.iter().skip(1).map(|one| one.invariant).collect();
+    others.sort_unstable();
+    others.dedup();
+    more(text, anomalies.len(), &others);
     notes.iter().for_each(|note| line(text, format_args!("  {note}")));
     match run.folder {
         Some(folder) => {
@@ -74,16 +77,18 @@ fn liveness(text: &mut String, stuck: &[Stuck], run: RunName<'_>, notes: &[Strin
     line(text, format_args!("STUCK   {}", at(run, run.steps, run.ended)));
     let Stuck { what, waiting_for, since, rule } = first;
     line(text, format_args!("  {what} waits for {waiting_for} since {since}"));
-    more(text, stuck.len());
+    more(text, stuck.len(), &[]);
     if !rule.is_empty() {
         line(text, format_args!("  rule {rule} would free it"));
     }
     notes.iter().for_each(|note| line(text, format_args!("  {note}")));
 }
 
-fn more(text: &mut String, count: usize) {
+fn more(text: &mut String, count: usize, names: &[&str]) {
     if count > 1 {
-        line(text, format_args!("  and {} more", count - 1));
+        let names =
+            if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+        line(text, format_args!("  and {} more{names}", count - 1));
     }
 }
 

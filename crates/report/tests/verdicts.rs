@@ -35,14 +35,14 @@ fn a_violation_ends_with_a_command_to_paste() {
     expect![[r#"
         VIOLATION aborted-read   scenario=zombie-fencing seed=8812 step=4127 t=31.204s
           consumer c0 (read_committed) received z2@7 of producer 0 epoch 0, aborted by the marker at 9
-          and 1 more
+          and 1 more: aborted-read
           rule K-FILT-3 · shown in sim-runs/latest/failures/8812/transcript.txt
           reproduce: eosim replay sim-runs/latest/failures/8812/choices.json
     "#]].assert_eq(&footer(&verdict, kept));
     expect![[r#"
         VIOLATION aborted-read   scenario=zombie-fencing seed=8812 step=4127 t=31.204s
           consumer c0 (read_committed) received z2@7 of producer 0 epoch 0, aborted by the marker at 9
-          and 1 more
+          and 1 more: aborted-read
           rule K-FILT-3
           reproduce: eosim run zombie-fencing --seed 8812
     "#]].assert_eq(&footer(&verdict, RUN));
@@ -108,6 +108,6 @@ fn a_sweep_is_summed_up_as_text_and_json() {
     "#]]
     .assert_eq(&summary().text());
     expect![[r#"
-        {"format":1,"scenarios":[{"scenario":"lost-responses","verdict":"sound","runs":1000,"sound":1000,"expected":0,"safety":0,"liveness":0,"inconclusive":0,"vacuous":0,"steps":800000,"faults":[{"name":"lost_response","applied":9,"effective":7}],"never_effective":[],"violation_missing":false,"nondeterministic":[],"failures":[]},{"scenario":"zombie-fencing","verdict":"VIOLATION","runs":1000,"sound":998,"expected":0,"safety":1,"liveness":0,"inconclusive":1,"vacuous":0,"steps":900000,"faults":[],"never_effective":["zombie"],"violation_missing":false,"nondeterministic":[],"failures":[{"seed":8812,"what":"aborted-read"}]}]}
+        {"format":1,"scenarios":[{"scenario":"lost-responses","verdict":"sound","runs":1000,"sound":1000,"expected":0,"safety":0,"liveness":0,"inconclusive":0,"vacuous":0,"missing":[],"steps":800000,"faults":[{"name":"lost_response","applied":9,"effective":7}],"never_effective":[],"violation_missing":false,"nondeterministic":[],"failures":[]},{"scenario":"zombie-fencing","verdict":"VIOLATION","runs":1000,"sound":998,"expected":0,"safety":1,"liveness":0,"inconclusive":1,"vacuous":0,"missing":[],"steps":900000,"faults":[],"never_effective":["zombie"],"violation_missing":false,"nondeterministic":[],"failures":[{"seed":8812,"what":"aborted-read"}]}]}
     "#]].assert_eq(&summary().json());
 }

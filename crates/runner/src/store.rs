@@ -7,6 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use eosim_types::digest::Digest;
 
+/// What the last run is called.
+const LATEST: &str = "latest";
+
 /// A folder that cannot be used.
 #[derive(Debug)]
 pub struct StoreError {
@@ -110,7 +113,7 @@ impl RunFolder {
         let (Some(store), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(());
         };
-        let latest = store.join("latest");
+        let latest = store.join(LATEST);
         let temporary = store.join(format!(".latest-{}", name.to_string_lossy()));
         let failed = |error| StoreError { path: latest.clone(), error };
         point_at(&temporary, Path::new(name)).map_err(failed)?;
@@ -160,14 +163,15 @@ fn point_at(link: &Path, target: &Path) -> io::Result<()> {
 /// completed, wherever they stand in it.
 #[must_use]
 pub fn find(path: &Path) -> PathBuf {
-    if path.exists() {
-        return path.to_path_buf();
-    }
     let mut found = PathBuf::new();
     for part in path.components() {
         let next = found.join(part);
-        found =
-            if next.exists() { next } else { complete(&found, part.as_os_str()).unwrap_or(next) };
+        found = match fs::read_link(&next) {
+            // The name that stays, not the one that means another run tomorrow.
+            Ok(target) if part.as_os_str() == LATEST => found.join(target),
+            _ if next.exists() => next,
+            _ => complete(&found, part.as_os_str()).unwrap_or(next),
+        };
     }
     if found.exists() { found } else { path.to_path_buf() }
 }
