@@ -16,7 +16,13 @@ impl Broker {
     /// Adds every replica and every owned transactional id to `dump`. The logs of a dead process
     /// are shown as they lie on its disk.
     pub fn dump(&self, dump: &mut ClusterDump) {
-        for partition in self.replica_manager().partitions.iter() {
+        self.dump_where(&|_| true, dump);
+    }
+
+    /// The same, but only the replicas of the partitions that `is_wanted`.
+    pub fn dump_where(&self, is_wanted: &dyn Fn(TopicPartition) -> bool, dump: &mut ClusterDump) {
+        let hosted = self.replica_manager().partitions.iter();
+        for partition in hosted.filter(|partition| is_wanted(partition.topic_partition)) {
             let replica = self.dump_log(partition.topic_partition, &partition.log);
             dump.replicas.push(ReplicaDump {
                 is_leader: partition.is_leader(),
@@ -25,7 +31,7 @@ impl Broker {
                 ..replica
             });
         }
-        for (tp, log) in self.log_manager().logs() {
+        for (tp, log) in self.log_manager().logs().filter(|(tp, _)| is_wanted(*tp)) {
             dump.replicas.push(self.dump_log(tp, log));
         }
         dump.transactions.extend(self.transaction_coordinator().coordinator.dump());

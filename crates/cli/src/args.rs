@@ -1,5 +1,6 @@
 //! Every verb and flag. Flags are long nouns with units; each has an `EOSIM_…` variable.
 
+mod compare;
 mod parse;
 mod report;
 mod simulate;
@@ -7,6 +8,7 @@ mod tool;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use compare::{DiffArgs, ExplainArgs, FirstSideArgs, PageForm, SecondSideArgs, SideArgs};
 pub use parse::{Partition, Seed, SeedRange, WallTime};
 pub use report::{
     CheckArgs, CoverageArgs, DotArgs, ListArgs, ListKind, MachineName, ReportArgs, ShowArgs,
@@ -33,6 +35,7 @@ const EXAMPLES: &str = "\
 Examples:
   eosim sweep scenarios                         many seeds of every scenario
   eosim run scenarios/leader/leader-crash.json  one run
+  eosim explain latest                          why the last run failed
   eosim show latest --as dump-log               what the last run left in the logs
   eosim list defects                            historical bugs that can be put back
 
@@ -99,6 +102,10 @@ pub enum Command {
     Replay(ReplayArgs),
     /// The smallest run that fails in the same way, as a scenario of its own
     Shrink(ShrinkArgs),
+    /// Why a run failed: what led to it, and which faults are necessary
+    Explain(ExplainArgs),
+    /// Where two runs part, and what comes out differently
+    Diff(DiffArgs),
     /// One run twice, compared step by step
     Verify(VerifyArgs),
     /// Looks at a run, in Kafka's own forms too

@@ -1,8 +1,10 @@
 //! What is kept of a run: which files, and what is in them.
 
 use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use eosim_runner::explain::Explain;
 use eosim_runner::recording::{MODEL_VERSION, Observed, Recording};
 use eosim_runner::store::{self, RunFolder, StoreError};
 use eosim_runner::{InputError, RNG_VERSION, ScenarioFile};
@@ -10,10 +12,13 @@ use eosim_types::digest::Digest;
 use serde_json::{Value, json};
 
 use crate::coverage::Coverage;
-use crate::{render, results};
+use crate::{pages, render, results};
 
 /// The file that a run can be replayed from.
 pub const CHOICES: &str = "choices.json";
+
+/// The file that says why a run failed.
+pub const EXPLANATION: &str = "explain.md";
 
 /// The file that says what was reached.
 pub const COVERAGE: &str = "coverage.json";
@@ -98,6 +103,32 @@ pub fn keep(
     write("dump.txt", &render::dump(run))?;
     let verdict = results::verdict(&recording.plan.name, recording.seed, &run.result);
     write("verdict.json", &pretty(&verdict))
+}
+
+/// So many runs are made to explain a failure that nobody has asked about yet, if they are short.
+const RUNS: u64 = 120;
+
+/// They may take so many steps together, if each is as long as the run.
+const STEPS: u64 = 8_000_000;
+
+/// Keeps beside a failing run why it failed, and says in a line what is necessary for it; nothing if
+/// it cannot be explained.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn explain(
+    folder: &RunFolder,
+    place: &str,
+    recording: &Recording,
+    run: &Observed,
+) -> Result<Option<String>, StoreError> {
+    let runs = RUNS.min(STEPS / recording.steps.max(1));
+    let explain = Explain { recording, runs, describe: render::DESCRIBE };
+    // An explanation that goes wrong must not take the verdict with it.
+    let Ok(Ok(found)) = catch_unwind(AssertUnwindSafe(|| explain.run())) else { return Ok(None) };
+    let page = pages::explanation(&found, recording, &run.actors, ".");
+    folder.write(&format!("{place}/{EXPLANATION}"), &page.markdown())?;
+    Ok(Some(pages::needed(&found, recording)))
 }
 
 /// Keeps what a run or a sweep has reached.

@@ -6,7 +6,9 @@ mod completions;
 mod conform;
 mod coverage;
 mod defects;
+mod diff;
 mod dot;
+mod explain;
 mod list;
 mod replay;
 mod report;
@@ -14,6 +16,7 @@ mod run;
 mod schema;
 mod show;
 mod shrink;
+mod source;
 mod sweep;
 mod verify;
 
@@ -86,6 +89,8 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Sweep(args) => sweep::run(args, how),
         Command::Replay(args) => replay::run(args, how),
         Command::Shrink(args) => shrink::run(args, how),
+        Command::Explain(args) => explain::run(args, how),
+        Command::Diff(args) => diff::run(args, how),
         Command::Verify(args) => verify::run(args, how),
         Command::Show(args) => show::run(args, how),
         Command::Check(args) => check::run(args, how),

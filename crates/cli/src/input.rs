@@ -26,13 +26,7 @@ impl Model {
     /// # Errors
     /// If a replacement cannot be read, or there is no such defect.
     pub fn of(args: &ModelArgs) -> Result<Self, InputError> {
-        let overrides = args.sets.iter().map(|set| {
-            let refused = |why: String| {
-                let expected = why.strip_prefix("expected ").unwrap_or(&why).to_string();
-                InputError::new("--set", "", quoted(set), expected)
-            };
-            set.parse::<Override>().map_err(refused)
-        });
+        let overrides = args.sets.iter().map(|set| replacement("--set", set));
         let released = if args.as_released { DefectSet::as_released() } else { DefectSet::NONE };
         let released = args.repairs.iter().try_fold(released, |set, name| {
             Ok::<_, InputError>(set.without(upstream_finding("--repair", name)?))
@@ -42,6 +36,17 @@ impl Model {
         })?;
         Ok(Self { overrides: overrides.collect::<Result<_, _>>()?, defects })
     }
+}
+
+/// The replacement `set`, which was given as `argument`.
+///
+/// # Errors
+/// If it is none.
+pub fn replacement(argument: &str, set: &str) -> Result<Override, InputError> {
+    set.parse::<Override>().map_err(|why| {
+        let expected = why.strip_prefix("expected ").unwrap_or(&why).to_string();
+        InputError::new(argument, "", quoted(set), expected)
+    })
 }
 
 /// The defect called `name`, which was given as `argument`.

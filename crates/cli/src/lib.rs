@@ -11,6 +11,7 @@ pub mod input;
 pub mod interrupt;
 pub mod list;
 pub mod output;
+pub mod pages;
 pub mod panics;
 pub mod progress;
 pub mod render;

@@ -2,8 +2,9 @@
 
 use clap::{Args, Command, CommandFactory, FromArgMatches};
 use eosim::args::{
-    BenchArgs, CheckArgs, Cli, CompletionsArgs, ConformArgs, DefectsArgs, DotArgs, ListArgs,
-    ReplayArgs, RunArgs, SchemaArgs, ShowArgs, ShrinkArgs, SweepArgs, VerifyArgs,
+    BenchArgs, CheckArgs, Cli, CompletionsArgs, ConformArgs, DefectsArgs, DiffArgs, DotArgs,
+    ExplainArgs, ListArgs, ReplayArgs, RunArgs, SchemaArgs, ShowArgs, ShrinkArgs, SweepArgs,
+    VerifyArgs,
 };
 use expect_test::{Expect, expect};
 
@@ -17,6 +18,8 @@ fn verbs() -> Vec<Command> {
         verb::<SweepArgs>("sweep"),
         verb::<ReplayArgs>("replay"),
         verb::<ShrinkArgs>("shrink"),
+        verb::<ExplainArgs>("explain"),
+        verb::<DiffArgs>("diff"),
         verb::<VerifyArgs>("verify"),
         verb::<ShowArgs>("show"),
         verb::<CheckArgs>("check"),

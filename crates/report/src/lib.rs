@@ -19,6 +19,7 @@ pub mod verdict;
 
 pub use check::{HistoryName, check};
 pub use describe::{describe, describe_observed};
+pub use page::{Block, Mark, Page, PageLine, PagePart};
 pub use summary::{FailedSeed, FaultCount, Missed, ScenarioSummary, SweepSummary};
 pub use sweep_report::{ReportedFailure, SweepReport};
 pub use transcript::{Line, transcript};

@@ -20,6 +20,8 @@ pub struct RunName<'a> {
     pub ended: Instant,
     /// The folder that holds its artefacts, if they are kept.
     pub folder: Option<&'a str>,
+    /// An explanation is kept there, too.
+    pub is_explained: bool,
 }
 
 /// A verdict in one line if the run is sound, else with its reason and how to repeat it.
@@ -66,7 +68,8 @@ fn safety(text: &mut String, anomalies: &[Anomaly], run: RunName<'_>, notes: &[S
     match run.folder {
         Some(folder) => {
             let rule = first.rule;
-            line(text, format_args!("  rule {rule} · shown in {folder}/transcript.txt"));
+            let file = if run.is_explained { "explain.md" } else { "transcript.txt" };
+            line(text, format_args!("  rule {rule} · shown in {folder}/{file}"));
         }
         None => line(text, format_args!("  rule {}", first.rule)),
     }
@@ -82,6 +85,9 @@ fn liveness(text: &mut String, stuck: &[Stuck], run: RunName<'_>, notes: &[Strin
         line(text, format_args!("  rule {rule} would free it"));
     }
     notes.iter().for_each(|note| line(text, format_args!("  {note}")));
+    if let (Some(folder), true) = (run.folder, run.is_explained) {
+        line(text, format_args!("  shown in {folder}/explain.md"));
+    }
 }
 
 fn more(text: &mut String, count: usize, names: &[&str]) {

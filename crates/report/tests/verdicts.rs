@@ -11,6 +11,7 @@ const RUN: RunName<'_> = RunName {
     steps: 5000,
     ended: Instant(60_000_000),
     folder: None,
+    is_explained: false,
 };
 
 fn anomaly() -> Anomaly {

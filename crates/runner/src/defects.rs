@@ -1,5 +1,7 @@
 //! The oracle, proved: each historical bug is switched on and must be caught.
 
+mod explained;
+
 use std::sync::atomic::AtomicBool;
 
 use eosim_checker::Verdict;
@@ -8,7 +10,9 @@ use eosim_scenario::plan::STUCK;
 use eosim_types::defect::DefectClass;
 use eosim_types::{Defect, DefectSet};
 
-use crate::sweep::{Failure, Progress, Sweep, SweepSummary};
+use crate::sweep::{Failure, Progress, SeedResult, Sweep, SweepSummary};
+
+pub use explained::{Explained, TAKES, explained};
 
 /// How a defect came out.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -112,6 +116,18 @@ pub fn run(
     let starts = (0..effort.starts).map(|start| start * BETWEEN_STARTS);
     let random = starts.map(|first_seed| search(&random, first_seed)).collect();
     Caught { defect, aimed, random }
+}
+
+/// Where one of `scenarios` first breaks an invariant that the entry of `defect` names, within so
+/// many seeds.
+fn aimed(defect: Defect, scenarios: &[ScenarioFile], seeds_max: u64) -> Option<Hit> {
+    struct Silent;
+    impl Progress for Silent {
+        fn seed(&mut self, _: &SeedResult) {}
+    }
+    let effort = Effort { seeds_max, starts: 0, jobs: 1 };
+    let sweep = sweep(defect, scenarios, effort, 0)?;
+    hit(defect, sweep.run(&AtomicBool::new(false), &mut Silent))
 }
 
 fn hit(defect: Defect, summary: SweepSummary) -> Option<Hit> {

@@ -5,7 +5,9 @@ pub mod assemble;
 pub mod bench;
 pub mod conform;
 pub mod defects;
+pub mod diff;
 pub mod exit;
+pub mod explain;
 pub mod history;
 pub mod machines;
 pub mod recording;
@@ -13,6 +15,7 @@ pub mod run;
 pub mod shrink;
 pub mod store;
 pub mod sweep;
+pub mod variant;
 pub mod verify;
 
 pub use eosim_checker::{Anomaly, InvariantInfo, Lacking, Need, Stuck, Verdict, invariants};

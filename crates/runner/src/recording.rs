@@ -13,7 +13,7 @@ use eosim_sim::{RNG_VERSION, Seeded};
 use eosim_types::observation::ClusterDump;
 use eosim_types::{DefectSet, Marks, Names, Topic};
 
-use crate::assemble::assemble;
+use crate::assemble::{Assembly, assemble};
 use crate::history::History;
 use crate::run::{Describe, Line, Machine, RunResult};
 use crate::sweep::plan_of;
@@ -154,6 +154,16 @@ fn run<C: eosim_actor::Choices>(
 ) -> Observed {
     let mut choose = |site, n| machine.choose_for_plan(site, n);
     let assembly = assemble(plan, defects, &mut choose);
+    watch(machine, (plan, seed), assembly, describe)
+}
+
+/// Runs `plan` as assembled, and keeps everything that can be looked at.
+pub(crate) fn watch<C: eosim_actor::Choices>(
+    machine: &mut Machine<C>,
+    (plan, seed): (&Plan, u64),
+    assembly: Assembly,
+    describe: Describe,
+) -> Observed {
     let names = assembly.cluster.shape.names.as_ref().clone();
     let actors = assembly.actors(plan);
     let topics = topics(&assembly.cluster.shape);

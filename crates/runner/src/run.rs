@@ -3,17 +3,24 @@
 //! Two phases: while faults strike, only safety is judged; then everything heals and progress is
 //! demanded by a deadline.
 
+mod glance;
 mod listener;
 mod machine;
 mod recovery;
 mod requirements;
 mod story;
+mod trail;
 mod waits;
+mod words;
 
+pub use glance::Change;
+pub(crate) use glance::Glance;
 pub use listener::{Describe, Line, Step, Watch};
 pub(crate) use machine::said;
 pub use machine::{Machine, SeededMachine};
 pub(crate) use story::{Asked, Call, Kind, Order, Story, Strike};
+pub(crate) use trail::{Trail, What};
+pub use words::named;
 
 use eosim_checker::Verdict;
 use eosim_sim::fault::Count;

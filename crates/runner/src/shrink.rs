@@ -5,11 +5,11 @@
 //! invariant breaks for the same kind of reason: faults, clients, operations, partitions, brokers,
 //! and choices that need not be made.
 
-mod class;
-mod guide;
-mod pass;
+pub(crate) mod class;
+pub(crate) mod guide;
+pub(crate) mod pass;
 mod search;
-mod trial;
+pub(crate) mod trial;
 
 use std::sync::atomic::AtomicBool;
 

@@ -38,6 +38,7 @@ mod zombie;
 
 pub use aimed::{
     Action, Aimed, AimedFault, Cue, Described, MessageCue, Moment, Trigger, Watch, Which, Whom,
+    rule_of,
 };
 pub use by_chance::{ByChance, Fault};
 pub use clock_jump::ClockJump;

@@ -16,4 +16,4 @@ pub mod world;
 pub use fault::{Cause, Command, Envelope, Fate, FaultCx, FaultHook, HoldKey, NoFaults, Way};
 pub use listener::{Listener, Stamp};
 pub use rng::{RNG_VERSION, Seeded};
-pub use world::{Latency, Limits, Node, Settings, StepInfo, Stop, World};
+pub use world::{Latency, Limits, Node, Settings, StepInfo, Stop, World, request_number};

@@ -1,7 +1,7 @@
 //! What the outside hears of a run: observations always, everything else if it cares to listen.
 
 use eosim_actor::{Effect, Event};
-use eosim_types::{ActorId, Instant};
+use eosim_types::{ActorId, Instant, Marks};
 
 use crate::fault::{Cause, Command, Envelope, Fate};
 
@@ -26,9 +26,9 @@ pub trait Listener<M, O> {
     #[inline]
     fn event(&mut self, _stamp: Stamp, _event: &Event<M>) {}
 
-    /// What the actor decided in the step just taken.
+    /// What the actor decided in the step just taken, and what was reached until now.
     #[inline]
-    fn effects(&mut self, _stamp: Stamp, _effects: &[Effect<M, O>]) {}
+    fn effects(&mut self, _stamp: Stamp, _effects: &[Effect<M, O>], _marks: &Marks) {}
 
     /// A message leaves, whatever becomes of it.
     #[inline]
@@ -36,7 +36,7 @@ pub trait Listener<M, O> {
 
     /// A fault befalls a message; never called with [`Fate::Deliver`].
     #[inline]
-    fn fate(&mut self, _at: Instant, _envelope: &Envelope<'_, M>, _fate: Fate) {}
+    fn fate(&mut self, _at: Instant, _envelope: &Envelope<'_, M>, _fate: Fate, _cause: Cause) {}
 
     /// The world obeys a command.
     #[inline]

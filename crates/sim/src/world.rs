@@ -57,6 +57,7 @@ use queue::{Body, Queue};
 use slab::Slab;
 
 pub use drive::{Limits, Stop};
+pub use network::request_number;
 pub use process::Node;
 
 /// How long a message travels, drawn for each between two bounds.
@@ -310,7 +311,7 @@ where
     #[inline(always)]
     pub(super) fn carry_out(&mut self, stamp: Stamp) {
         let mut out = std::mem::take(&mut self.out);
-        self.listener.effects(stamp, out.effects());
+        self.listener.effects(stamp, out.effects(), &self.marks);
         for effect in out.drain() {
             self.perform(stamp, effect);
         }

@@ -21,7 +21,7 @@ pub(super) fn run(args: &ReplayArgs, how: &OutputArgs) -> Result<ExitCode, Failu
     let differences = differences(&recording, &replayed);
     let folder = path.parent().unwrap_or(Path::new(".")).display().to_string();
     let text = match how.format {
-        Format::Text => verdict_text(&recording, run, &folder),
+        Format::Text => verdict_text(&recording, run, &folder, None),
         Format::Json | Format::Jsonl => {
             let mut value = results::verdict(&recording.plan.name, recording.seed, run);
             value["as_recorded"] = json!(differences.is_empty());

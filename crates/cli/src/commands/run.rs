@@ -1,6 +1,6 @@
 //! `eosim run`: one seed, watched; everything about it is kept.
 
-use eosim_report::{RunName, footer};
+use eosim_report::{RunName, footer_with};
 use eosim_runner::exit::ExitCode;
 use eosim_runner::recording::{Recording, record};
 use eosim_runner::run::RunResult;
@@ -30,16 +30,20 @@ pub(super) fn run(args: &RunArgs, how: &OutputArgs) -> Result<ExitCode, Failure>
     folder.write(artefacts::SUMMARY, &results::single(plan, recording.seed, run).json())?;
     let is_failure = judge(&run.verdict, &plan.expect) == Outcome::Failed;
     let mut shown = folder.path().to_path_buf();
+    let mut needed = None;
     if is_failure {
         let place = artefacts::failure_place(recording.seed, &plan.name, &[]);
         artefacts::keep(&folder, &place, &recording, &observed)?;
+        needed = artefacts::explain(&folder, &place, &recording, &observed)?;
         shown = shown.join(place);
     }
     folder.make_latest()?;
     let shown = shown.display().to_string();
     let text = match how.format {
-        Format::Text if args.print_plan => plan.to_json() + &verdict_text(&recording, run, &shown),
-        Format::Text => verdict_text(&recording, run, &shown),
+        Format::Text => {
+            let plan = if args.print_plan { plan.to_json() } else { String::new() };
+            plan + &verdict_text(&recording, run, &shown, needed.as_deref())
+        }
         Format::Json | Format::Jsonl => {
             let mut value = results::verdict(&plan.name, recording.seed, run);
             value["folder"] = json!(shown);
@@ -53,8 +57,14 @@ pub(super) fn run(args: &RunArgs, how: &OutputArgs) -> Result<ExitCode, Failure>
     Ok(exit(&run.verdict, &plan.expect))
 }
 
-/// What a user reads about one run whose artefacts are in `folder`.
-pub(super) fn verdict_text(recording: &Recording, run: &RunResult, folder: &str) -> String {
+/// What a user reads about one run whose artefacts are in `folder`; `needed` is what its explanation
+/// says in short, if it has one.
+pub(super) fn verdict_text(
+    recording: &Recording,
+    run: &RunResult,
+    folder: &str,
+    needed: Option<&str>,
+) -> String {
     let Recording { plan, seed, .. } = recording;
     let RunResult { verdict, steps, ended_at, .. } = run;
     let name = RunName {
@@ -63,7 +73,9 @@ pub(super) fn verdict_text(recording: &Recording, run: &RunResult, folder: &str)
         steps: *steps,
         ended: *ended_at,
         folder: Some(folder),
+        is_explained: needed.is_some(),
     };
+    let notes: Vec<String> = needed.into_iter().map(String::from).collect();
     let expected = match (judge(verdict, &plan.expect), &plan.expect) {
         (Outcome::Expected, _) => "the scenario expects this violation\n".to_string(),
         (Outcome::Sound, Expectation::Violation(names)) => {
@@ -75,7 +87,7 @@ pub(super) fn verdict_text(recording: &Recording, run: &RunResult, folder: &str)
         [] => String::new(),
         missing => format!("vacuous    required, but it did not happen: {}\n", missing.join(", ")),
     };
-    format!("artefacts  {folder}\n{expected}{vacuous}{}", footer(verdict, name))
+    format!("artefacts  {folder}\n{expected}{vacuous}{}", footer_with(verdict, name, &notes))
 }
 
 /// How a single run ends that came out with `verdict`.

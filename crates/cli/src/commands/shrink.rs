@@ -96,6 +96,7 @@ fn text(shrunk: &Shrunk, folder: &str) -> String {
         steps: recording.steps,
         ended: observed.result.ended_at,
         folder: Some(folder),
+        is_explained: false,
     };
     footer_with(shrunk.verdict(), name, &[sizes(shrunk), seeds(shrunk, folder)])
 }

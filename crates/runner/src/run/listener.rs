@@ -6,9 +6,11 @@ use eosim_sim::{Cause, Command, Envelope, Listener, Stamp, fault::Fate, fault::W
 use eosim_types::digest::Digest;
 use eosim_types::message::Message;
 use eosim_types::observation::{ClusterDump, Observation, Observed};
-use eosim_types::{ActorId, Instant, Names};
+use eosim_types::{ActorId, Instant, Marks, Names};
 
 use super::story::Story;
+use super::trail::{Trail, What};
+use super::words;
 use crate::history::Entry;
 
 /// How messages and observations are put into words; given by whoever renders.
@@ -40,6 +42,8 @@ struct Kept {
     names: Names,
     lines: Vec<Line>,
     history: Vec<Entry>,
+    /// What led to what, if that is wanted.
+    trail: Option<Trail>,
 }
 
 /// Passes observations to the checker, and keeps history and transcript if asked to.
@@ -52,6 +56,10 @@ pub struct Watch {
     trace: Option<Vec<Step>>,
     /// What faults and applications did, if that is wanted.
     story: Option<Box<Story>>,
+    /// What led to what is kept with the lines.
+    wants_trail: bool,
+    /// The same of lines that were taken away.
+    trail: Option<Trail>,
 }
 
 /// The fingerprint of one step.
@@ -67,13 +75,32 @@ pub struct Step {
 
 impl Watch {
     pub(super) fn new(checker: Checker) -> Self {
-        Self { checker, in_checker: false, kept: None, trace: None, story: None }
+        Self {
+            checker,
+            in_checker: false,
+            kept: None,
+            trace: None,
+            story: None,
+            wants_trail: false,
+            trail: None,
+        }
     }
 
     /// Keeps everything from now on.
     pub(super) fn keep(&mut self, describe: Describe, names: Names) {
         let describe = Some(describe);
-        self.kept = Some(Box::new(Kept { describe, names, ..Kept::default() }));
+        let trail = self.wants_trail.then(Trail::default);
+        self.kept = Some(Box::new(Kept { describe, names, trail, ..Kept::default() }));
+    }
+
+    /// Keeps with the lines what led to what, from the next run on.
+    pub(crate) fn link(&mut self) {
+        self.wants_trail = true;
+    }
+
+    /// What led to what, if it was kept.
+    pub(crate) fn take_trail(&mut self) -> Option<Trail> {
+        self.trail.take()
     }
 
     /// Keeps a fingerprint of every step from now on.
@@ -117,6 +144,9 @@ impl Watch {
         }
         if let Some(kept) = &mut self.kept {
             let text = kept.event(event);
+            if let Some(trail) = &mut kept.trail {
+                trail.takes(stamp.actor, event);
+            }
             kept.line(stamp, text);
         }
     }
@@ -131,17 +161,31 @@ impl Watch {
     /// The transcript and the history, if they were kept.
     #[must_use]
     pub fn take_kept(&mut self) -> (Vec<Line>, Vec<Entry>) {
-        self.kept.take().map_or_else(Default::default, |kept| (kept.lines, kept.history))
+        let kept = self.kept.take();
+        kept.map_or_else(Default::default, |kept| {
+            self.trail = kept.trail;
+            (kept.lines, kept.history)
+        })
     }
 }
 
 impl Kept {
+    /// Notes of the line that comes next what it is.
+    fn link(&mut self, what: What) {
+        if let Some(trail) = &mut self.trail {
+            trail.add(what);
+        }
+    }
+
     fn line(&mut self, stamp: Stamp, text: String) {
         self.lines.push(Line { at: stamp.at, step: stamp.step, actor: stamp.actor, text });
     }
 
     #[cold]
-    fn effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>]) {
+    fn effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>], marks: &Marks) {
+        if let Some(trail) = &mut self.trail {
+            trail.decides(stamp.actor, effects, marks);
+        }
         for effect in effects {
             if let Effect::Send { to, correlation, message, .. } = effect {
                 let text =
@@ -187,6 +231,7 @@ impl Listener<Message, Observed> for Watch {
         if let Some(kept) = &mut self.kept {
             if let Some(describe) = kept.describe {
                 let text = format!("   * {}", (describe.observed)(&observation.what, &kept.names));
+                kept.link(What::Observes(kept.history.len()));
                 kept.line(stamp, text);
             }
             kept.history.push(Entry::Observed(observation));
@@ -201,9 +246,9 @@ impl Listener<Message, Observed> for Watch {
     }
 
     #[inline]
-    fn effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>]) {
+    fn effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>], marks: &Marks) {
         if let Some(kept) = &mut self.kept {
-            kept.effects(stamp, effects);
+            kept.effects(stamp, effects, marks);
         }
     }
 
@@ -212,18 +257,24 @@ impl Listener<Message, Observed> for Watch {
         if let Some(story) = &mut self.story {
             story.sent(envelope);
         }
+        if let Some(trail) = self.kept.as_mut().and_then(|kept| kept.trail.as_mut()) {
+            trail.sent(envelope);
+        }
     }
 
-    fn fate(&mut self, at: Instant, envelope: &Envelope<'_, Message>, fate: Fate) {
+    fn fate(&mut self, at: Instant, envelope: &Envelope<'_, Message>, fate: Fate, cause: Cause) {
         if let Some(story) = &mut self.story {
-            story.befell(envelope, fate);
+            story.befell(envelope, fate, cause);
         }
         let Some(kept) = &mut self.kept else { return };
         let way = match envelope.way {
             Way::Request => "request",
             Way::Response => "response",
         };
-        let text = format!("   ! {way} to {}: {fate:?}", actor(envelope.to));
+        let (api, to) = (envelope.message.api().name(), actor(envelope.to));
+        let (befalls, by) = (words::fate(fate), words::cause(cause));
+        let text = format!("   ! {api} {way} to {to}: {befalls}{by}");
+        kept.link(What::Befalls { request: envelope.number, way: envelope.way, fate, cause });
         kept.lines.push(Line { at, step: 0, actor: envelope.from, text });
     }
 
@@ -232,7 +283,8 @@ impl Listener<Message, Observed> for Watch {
             story.obeyed(at, cause, command);
         }
         let Some(kept) = &mut self.kept else { return };
-        let text = format!("   ! {command:?}");
+        let text = format!("   ! {}{}", words::command(command), words::cause(cause));
+        kept.link(What::Commanded { command: *command, cause });
         kept.lines.push(Line { at, step: 0, actor: ActorId::CONTROLLER, text });
     }
 }

@@ -16,6 +16,7 @@ use eosim_types::observation::ClusterDump;
 use eosim_types::{ActorId, Duration, Instant, Marks};
 
 use super::RunResult;
+use super::glance::{Change, Glance};
 use super::listener::{Describe, Watch};
 use super::recovery::Scene;
 use super::requirements;
@@ -38,6 +39,8 @@ pub struct Machine<C> {
     waits: Waits,
     /// Of each broker, what it had rebuilt from logs when that was judged last.
     rebuilt: Vec<u64>,
+    /// What is looked at after every step, if anything.
+    glance: Option<Box<Glance>>,
 }
 
 /// A machine for sweeps.
@@ -57,7 +60,18 @@ impl<C: Choices> Machine<C> {
             cluster: None,
             waits: Waits::default(),
             rebuilt: Vec::new(),
+            glance: None,
         }
+    }
+
+    /// Looks at what `glance` names after every step of the next run.
+    pub(crate) fn glance(&mut self, glance: Glance) {
+        self.glance = Some(Box::new(glance));
+    }
+
+    /// What was seen to change.
+    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
+        self.glance.take().map_or_else(Vec::new, |glance| glance.into_changes())
     }
 
     /// The source of choices, to be set before [`Self::run`].
@@ -174,7 +188,7 @@ impl<C: Choices> Machine<C> {
                 break;
             }
             let until = self.world.now() + LOOK_EVERY;
-            stop = self.world.run(Limits { until, steps });
+            stop = self.go(Limits { until, steps });
             if stop != Stop::StepLimit {
                 self.world.advance(until.since(self.world.now()));
             }
@@ -193,12 +207,25 @@ impl<C: Choices> Machine<C> {
         let mut until = Instant::START;
         loop {
             until = healed.min(until + INSPECT_EVERY);
-            let stop = self.world.run(Limits { until, steps });
+            let stop = self.go(Limits { until, steps });
             if until == healed || stop != Stop::TimeLimit {
                 return stop;
             }
             self.inspect();
         }
+    }
+
+    /// Lets the world run, step by step if somebody looks.
+    fn go(&mut self, limits: Limits) -> Stop {
+        if let Some(glance) = &mut self.glance {
+            while self.world.steps() < limits.steps {
+                let Some(step) = self.world.step_until(limits.until) else { break };
+                let names = &self.cluster.as_ref().expect("a run was prepared").shape.names;
+                let acted = &self.world.actors()[usize::from(step.actor.0)];
+                glance.look(self.world.steps(), acted, names);
+            }
+        }
+        self.world.run(limits)
     }
 
     /// Shows the checker what brokers hold, if one has started or loaded anything since.

@@ -27,6 +27,7 @@ pub(crate) struct Strike {
     pub(crate) kind: Kind,
     pub(crate) nth: u32,
     pub(crate) fate: Fate,
+    pub(crate) cause: Cause,
 }
 
 /// Something that was ordered.
@@ -83,10 +84,10 @@ impl Story {
         }
     }
 
-    pub(super) fn befell(&mut self, envelope: &Envelope<'_, Message>, fate: Fate) {
+    pub(super) fn befell(&mut self, envelope: &Envelope<'_, Message>, fate: Fate, cause: Cause) {
         let kind = Kind::of(envelope);
         let nth = self.counts.get(&kind).copied().unwrap_or_default();
-        self.strikes.push(Strike { kind, nth, fate });
+        self.strikes.push(Strike { kind, nth, fate, cause });
     }
 
     pub(super) fn obeyed(&mut self, at: Instant, cause: Cause, command: &Command) {

@@ -6,14 +6,14 @@ use crate::run::RunResult;
 
 /// A kind of failure: the invariant with the causal skeleton of what breaks it, or what gets stuck.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Class {
+pub(crate) enum Class {
     Broken { invariant: &'static str, fingerprint: u64 },
     Stuck { what: String },
 }
 
 impl Class {
     /// Of the first thing that is wrong, if anything is.
-    pub(super) fn of(verdict: &Verdict) -> Option<Self> {
+    pub(crate) fn of(verdict: &Verdict) -> Option<Self> {
         match verdict {
             Verdict::Safety(anomalies) => anomalies.first().map(|first| Self::Broken {
                 invariant: first.invariant,
@@ -27,7 +27,7 @@ impl Class {
     }
 
     /// After how many steps it shows in `run`, if it does.
-    pub(super) fn shows(&self, run: &RunResult) -> Option<u64> {
+    pub(crate) fn shows(&self, run: &RunResult) -> Option<u64> {
         match (self, &run.verdict) {
             (Self::Broken { fingerprint, invariant }, Verdict::Safety(anomalies)) => {
                 let same = |a: &&eosim_checker::Anomaly| {
@@ -43,7 +43,7 @@ impl Class {
     }
 
     /// Is the promise broken that was broken, in whatever way?
-    pub(super) fn is_broken_in(&self, verdict: &Verdict) -> bool {
+    pub(crate) fn is_broken_in(&self, verdict: &Verdict) -> bool {
         match (self, verdict) {
             (Self::Broken { invariant, .. }, Verdict::Safety(anomalies)) => {
                 anomalies.iter().any(|anomaly| anomaly.invariant == *invariant)
@@ -54,7 +54,7 @@ impl Class {
     }
 
     /// It shows as soon as it happens, so that nothing after it matters.
-    pub(super) const fn can_be_cut(&self) -> bool {
+    pub(crate) const fn can_be_cut(&self) -> bool {
         matches!(self, Self::Broken { .. })
     }
 }

@@ -9,20 +9,20 @@ use eosim_types::ActorId;
 /// A recorded choice, with the name of the actor that it was made for: numbers of actors change
 /// when others are left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Pick {
-    pub(super) choice: Picked<String>,
-    pub(super) who: String,
+pub(crate) struct Pick {
+    pub(crate) choice: Picked<String>,
+    pub(crate) who: String,
 }
 
 /// Picks by site and actor.
-pub(super) struct Guided<'a> {
+pub(crate) struct Guided<'a> {
     picks: BTreeMap<&'a str, BTreeMap<&'a str, VecDeque<u32>>>,
     called: Vec<String>,
 }
 
 impl<'a> Guided<'a> {
     /// Follows `picks`, changed by `change`, which is given each pick's index and value.
-    pub(super) fn new(picks: &'a [Pick], change: &dyn Fn(usize, u32) -> u32) -> Self {
+    pub(crate) fn new(picks: &'a [Pick], change: &dyn Fn(usize, u32) -> u32) -> Self {
         let mut guided = Self { picks: BTreeMap::new(), called: vec!["controller".to_string()] };
         for (index, Pick { choice, who }) in picks.iter().enumerate() {
             let of_site = guided.picks.entry(&choice.site).or_default();
@@ -32,7 +32,7 @@ impl<'a> Guided<'a> {
     }
 
     /// The actors of this run, in the order of their numbers.
-    pub(super) fn call(&mut self, called: Vec<String>) {
+    pub(crate) fn call(&mut self, called: Vec<String>) {
         self.called = called;
     }
 }

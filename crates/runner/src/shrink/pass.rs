@@ -8,6 +8,7 @@ mod script;
 mod spelled_out;
 
 pub(super) use aim::aimed;
+pub(crate) use aim::rules;
 pub(super) use left_out::left_out;
 pub(super) use numbers::lowered;
 pub(super) use quiet::{fewer_strikes, lower_picks, quiet};
@@ -18,7 +19,7 @@ use serde_json::Value;
 
 /// Ranges that cover `length` places: all, the halves, the quarters and so on, no finer than
 /// `finest` to the whole.
-fn blocks(length: usize, finest: usize) -> Vec<std::ops::Range<usize>> {
+pub(crate) fn blocks(length: usize, finest: usize) -> Vec<std::ops::Range<usize>> {
     let mut all = Vec::new();
     let mut size = length;
     while size > 0 {

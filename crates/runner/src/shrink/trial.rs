@@ -14,19 +14,19 @@ use crate::run::{Machine, RunResult, Story};
 
 /// The smallest run so far.
 #[derive(Clone, Debug)]
-pub(super) struct Best {
-    pub(super) plan: Plan,
+pub(crate) struct Best {
+    pub(crate) plan: Plan,
     /// The plan as JSON, to be changed.
-    pub(super) value: Value,
-    pub(super) picks: Vec<Pick>,
+    pub(crate) value: Value,
+    pub(crate) picks: Vec<Pick>,
     /// Steps until the failure shows.
-    pub(super) steps: u64,
-    pub(super) story: Story,
-    pub(super) names: Names,
+    pub(crate) steps: u64,
+    pub(crate) story: Story,
+    pub(crate) names: Names,
     /// Actors in the order of their numbers.
-    pub(super) actors: Vec<String>,
+    pub(crate) actors: Vec<String>,
     /// When the successors of zombies begin, who come last among the actors, in milliseconds.
-    pub(super) successors_ms: Vec<i64>,
+    pub(crate) successors_ms: Vec<i64>,
 }
 
 /// A change of the best run.
@@ -58,14 +58,14 @@ pub(super) struct Tried {
 }
 
 /// The plan that `value` stands for, if it is one.
-pub(super) fn plan_of(value: &Value) -> Option<Plan> {
+pub(crate) fn plan_of(value: &Value) -> Option<Plan> {
     let names: Vec<&str> = eosim_checker::invariants().iter().map(|one| one.name).collect();
     let file = ScenarioFile::parse("", &value.to_string(), &[], &names).ok()?;
     file.is_fixed().then(|| file.head().clone())
 }
 
 /// A plan as JSON.
-pub(super) fn value_of(plan: &Plan) -> Value {
+pub(crate) fn value_of(plan: &Plan) -> Value {
     serde_json::to_value(plan).expect("a plan is plain JSON")
 }
 

@@ -50,6 +50,13 @@ impl AimedFault {
     }
 }
 
+/// Which rule gives orders or decides on messages as `cause`, if one does.
+#[must_use]
+pub fn rule_of(Cause(cause): Cause) -> Option<usize> {
+    let own = cause.checked_sub(FIRST_CAUSE)?;
+    (own < 2 * END).then(|| usize::from(own % END))
+}
+
 /// All rules.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Aimed {
@@ -107,7 +114,7 @@ impl Aimed {
         moment: Moment,
         envelope: Envelope<'_, M>,
     ) -> Fate {
-        let mut fate = Fate::Deliver;
+        let (mut fate, mut decided) = (Fate::Deliver, Cause::OUTSIDE);
         for (rule, cause) in self.rules.iter_mut().zip(FIRST_CAUSE..) {
             cx.cause = Cause(cause);
             if rule.until.as_mut().is_some_and(|until| until.sees(cx.now, moment, envelope)) {
@@ -115,8 +122,10 @@ impl Aimed {
             }
             if rule.when.sees(cx.now, moment, envelope) && fate == Fate::Deliver {
                 fate = rule.act(cx, HoldKey(cause), envelope);
+                decided = Cause(cause);
             }
         }
+        cx.cause = decided;
         fate
     }
 }

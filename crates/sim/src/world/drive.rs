@@ -108,7 +108,7 @@ where
     /// Does what `actor`, usually an outsider, would decide.
     pub fn act_for(&mut self, actor: ActorId, effect: Effect<A::Message, A::Observation>) {
         let stamp = Stamp { at: self.now, step: self.steps, actor };
-        self.listener.effects(stamp, std::slice::from_ref(&effect));
+        self.listener.effects(stamp, std::slice::from_ref(&effect), &self.marks);
         self.perform(stamp, effect);
         self.obey_orders();
     }

@@ -19,9 +19,11 @@ macro_rules! fate {
         let envelope = $envelope;
         $world.listener.sent(&envelope);
         if $world.faults.minds_sent(envelope.way) {
-            let fate = $world.faults.sent(&mut fault_cx!($world), envelope);
+            let mut cx = fault_cx!($world);
+            let fate = $world.faults.sent(&mut cx, envelope);
+            let cause = cx.cause;
             if fate != Fate::Deliver {
-                $world.listener.fate($world.now, &envelope, fate);
+                $world.listener.fate($world.now, &envelope, fate, cause);
             }
             fate
         } else {
@@ -540,6 +542,12 @@ where
 #[inline]
 fn join(slot: u32, number: u32) -> RequestToken {
     RequestToken((u64::from(number) << 32) | u64::from(slot))
+}
+
+/// The number of the request ([`Envelope::number`]) that `token` is a name of.
+#[must_use]
+pub fn request_number(token: RequestToken) -> u32 {
+    split(token).1
 }
 
 #[inline]

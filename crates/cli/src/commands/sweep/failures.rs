@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use eosim_report::{RunName, footer};
-use eosim_runner::recording::record;
+use eosim_report::{RunName, footer_with};
+use eosim_runner::Verdict;
+use eosim_runner::recording::{record, word};
 use eosim_runner::store::RunFolder;
 use eosim_runner::sweep::{Failure as Failing, Sweep, SweepSummary};
 
@@ -17,6 +18,9 @@ const KEPT: usize = 32;
 /// So many of them are shown.
 const SHOWN: usize = 5;
 
+/// So many of them are explained: the first of each kind.
+const EXPLAINED: usize = 3;
+
 /// Keeps the artefacts of failing seeds and tells of the first.
 pub(super) fn keep(
     folder: &RunFolder,
@@ -25,9 +29,15 @@ pub(super) fn keep(
 ) -> Result<String, Failure> {
     let mut text = String::new();
     let mut places: Vec<String> = Vec::new();
+    let mut kinds: Vec<(&str, u64)> = Vec::new();
     for failing in summary.failures.iter().take(KEPT) {
         let place = artefacts::failure_place(failing.seed, &failing.scenario_name, &places);
-        let footer = keep_one(folder, &place, sweep, failing)?;
+        let kind = kind(failing);
+        let explains = kinds.len() < EXPLAINED && !kinds.contains(&kind);
+        if explains {
+            kinds.push(kind);
+        }
+        let footer = keep_one(folder, &place, sweep, failing, explains)?;
         if places.len() < SHOWN {
             text += &footer;
         }
@@ -48,25 +58,39 @@ pub(super) fn keep(
     Ok(text)
 }
 
-/// Keeps one failing seed, and gives its footer.
+/// What fails alike is explained once.
+fn kind(failing: &Failing) -> (&str, u64) {
+    let fingerprint = match &failing.verdict {
+        Verdict::Safety(anomalies) => anomalies.first().map_or(0, |first| first.fingerprint),
+        _ => 0,
+    };
+    (word(&failing.verdict), fingerprint)
+}
+
+/// Keeps one failing seed, explains it if wanted, and gives its footer.
 fn keep_one(
     folder: &RunFolder,
-    place: &str,
+    at: &str,
     sweep: &Sweep<'_>,
     failing: &Failing,
+    explains: bool,
 ) -> Result<String, Failure> {
     let scenario = &sweep.scenarios[failing.scenario];
     let (recording, observed) = record(scenario, failing.seed, sweep.defects, DESCRIBE);
-    artefacts::keep(folder, place, &recording, &observed)?;
-    let place = folder.path().join(place).display().to_string();
+    artefacts::keep(folder, at, &recording, &observed)?;
+    let needed =
+        if explains { artefacts::explain(folder, at, &recording, &observed)? } else { None };
+    let place = folder.path().join(at).display().to_string();
     let name = RunName {
         scenario: &failing.scenario_name,
         seed: failing.seed,
         steps: failing.steps,
         ended: observed.result.ended_at,
         folder: Some(&place),
+        is_explained: needed.is_some(),
     };
-    let mut text = footer(&failing.verdict, name);
+    let notes: Vec<String> = needed.into_iter().collect();
+    let mut text = footer_with(&failing.verdict, name, &notes);
     if recording.digest != failing.digest {
         let (then, now) = (results::digest(failing.digest), results::digest(recording.digest));
         let _ = writeln!(text, "  NOT THE SAME when it was recorded: digests {then} and {now}");

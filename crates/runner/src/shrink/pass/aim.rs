@@ -20,30 +20,31 @@ pub(crate) fn aimed(best: &Best) -> Vec<Proposal> {
 fn aim(best: &Best, fault: &str) -> Option<Value> {
     let mut value = best.value.clone();
     value.get_mut("faults")?.as_object_mut()?.remove(fault);
-    let rules = match fault {
-        "lost_response" => lost(best, Way::Response),
-        "lost_request" => lost(best, Way::Request),
-        "late_request" => late(best),
-        "zombie" => {
-            succeed(best, &mut value)?;
-            ordered(best, fault)
-        }
-        _ => ordered(best, fault),
-    };
+    if fault == "zombie" {
+        succeed(best, &mut value)?;
+    }
     let aimed = value.as_object_mut()?.entry("aimed").or_insert_with(|| json!([]));
-    aimed.as_array_mut()?.extend(rules);
+    aimed.as_array_mut()?.extend(rules(best, fault));
     Some(value)
 }
 
-fn lost(best: &Best, way: Way) -> Vec<Value> {
-    let of_way = best.story.strikes.iter().filter(|strike| strike.kind.way == way);
-    of_way
-        .filter_map(|strike| match strike.fate {
-            Fate::Lose => Some(on_message(best, strike.kind, strike.nth, &json!("drop"))),
-            Fate::Silence => Some(on_message(best, strike.kind, strike.nth, &json!("silence"))),
-            _ => None,
-        })
-        .collect()
+/// A rule for each strike of `fault`, in order; none for faults that no rule can do.
+pub(crate) fn rules(best: &Best, fault: &str) -> Vec<Value> {
+    match fault {
+        "lost_response" | "lost_request" => lost(best, fault),
+        "late_request" => late(best),
+        _ => ordered(best, fault),
+    }
+}
+
+fn lost(best: &Best, fault: &str) -> Vec<Value> {
+    let own = best.story.strikes.iter().filter(|strike| name(strike.cause.0) == fault);
+    own.filter_map(|strike| match strike.fate {
+        Fate::Lose => Some(on_message(best, strike.kind, strike.nth, &json!("drop"))),
+        Fate::Silence => Some(on_message(best, strike.kind, strike.nth, &json!("silence"))),
+        _ => None,
+    })
+    .collect()
 }
 
 fn late(best: &Best) -> Vec<Value> {

@@ -1,0 +1,53 @@
+//! `eosim explain`: why a run failed.
+
+use eosim_runner::exit::ExitCode;
+use eosim_runner::explain::{Explain, Inexplicable};
+use eosim_runner::store::RunFolder;
+use serde_json::json;
+
+use super::Failure;
+use super::run::exit;
+use super::source::{Change, Opened, open};
+use crate::args::{ExplainArgs, Format, OutputArgs};
+use crate::input::Model;
+use crate::render::DESCRIBE;
+use crate::{output, pages};
+
+pub(super) fn run(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
+    let model = Model::of(&args.model)?;
+    let seed = args.seed.map(|seed| seed.0);
+    let Opened { name, recording, observed } = open(&args.path, seed, &model, &Change::default())?;
+    let explain = Explain { recording: &recording, runs: args.runs_max, describe: DESCRIBE };
+    let found = match explain.run() {
+        Ok(found) => found,
+        Err(Inexplicable::NothingBroken(verdict)) => return nothing(&name, &verdict, how),
+        Err(Inexplicable::NotAsRecorded) => {
+            let message = format!("{name}: not as recorded; see: eosim replay {name}");
+            return Err(Failure { exit: ExitCode::NotReplayable, message });
+        }
+    };
+    let page = |place: &str| pages::explanation(&found, &recording, &observed.actors, place);
+    if let Some(out) = &args.out {
+        let folder = RunFolder::at(out).map_err(|error| Failure::unwritable(&error))?;
+        folder.write(crate::artefacts::EXPLANATION, &page(".").markdown())?;
+        folder.write("explain.html", &page(".").html())?;
+    }
+    let text = match how.format {
+        Format::Text => args.form.render(&page(&name)),
+        Format::Json | Format::Jsonl => {
+            pages::explanation_json(&found, &recording).to_string() + "\n"
+        }
+    };
+    output::print(&text)?;
+    Ok(exit(&observed.result.verdict, &recording.plan.expect))
+}
+
+/// Nothing is broken; what could not be judged is no success.
+fn nothing(name: &str, verdict: &str, how: &OutputArgs) -> Result<ExitCode, Failure> {
+    let text = match how.format {
+        Format::Text => format!("nothing to explain: {name} is {verdict}\n"),
+        Format::Json | Format::Jsonl => json!({"format": 1, "verdict": verdict}).to_string() + "\n",
+    };
+    output::print(&text)?;
+    Ok(if verdict == "sound" { ExitCode::Fine } else { ExitCode::Inconclusive })
+}

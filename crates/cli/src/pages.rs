@@ -1,0 +1,35 @@
+//! What is told on pages: explanations and differences.
+
+mod diff;
+mod explain;
+mod parts;
+
+use eosim_report::PageLine;
+use eosim_runner::run::Line;
+use eosim_types::Instant;
+
+pub use diff::{Sides, difference, difference_json};
+pub use explain::{explanation, explanation_json, needed};
+pub use parts::{about, need_word};
+
+/// Seconds with microseconds, as in a transcript.
+fn time(at: Instant) -> String {
+    format!("{}.{:06}", at.0 / 1_000_000, at.0 % 1_000_000)
+}
+
+/// A step; nothing for what the world does.
+fn step(step: u64) -> String {
+    if step == 0 { String::new() } else { step.to_string() }
+}
+
+/// A line of a transcript, as it stands on a page.
+fn page_line(line: &Line, actors: &[String]) -> PageLine {
+    let name = actors.get(usize::from(line.actor.0));
+    PageLine {
+        step: step(line.step),
+        time: time(line.at),
+        actor: name.cloned().unwrap_or_default(),
+        event: eosim_runner::run::named(&line.text, actors),
+        ..PageLine::default()
+    }
+}

@@ -1,0 +1,283 @@
+//! Why a run failed, as a page and as JSON.
+
+use eosim_report::{Block, Mark, Page, PageLine, PagePart};
+use eosim_runner::diff::Outcome;
+use eosim_runner::explain::{Broken, Explanation, Judged, Moment, Need, Without};
+use eosim_runner::recording::Recording;
+use eosim_runner::variant::Part;
+use serde_json::{Value, json};
+
+use super::{about, need_word, page_line, step, time};
+
+/// So many outcomes are compared.
+const OUTCOMES: usize = 12;
+
+/// So many necessary parts are named in a line.
+const NEEDED: usize = 3;
+
+/// Strikes that are listed by themselves.
+const STRIKES: usize = 8;
+
+/// The page; `place` is what the user calls the run, `actors` are their names by number.
+#[must_use]
+pub fn explanation(
+    found: &Explanation,
+    recording: &Recording,
+    actors: &[String],
+    place: &str,
+) -> Page {
+    let broken = &found.broken;
+    let word = if broken.what == "stuck" { "STUCK" } else { "VIOLATION" };
+    let what = if broken.what == "stuck" { String::new() } else { format!(" {}", broken.what) };
+    let (name, seed) = (&recording.plan.name, recording.seed);
+    let title =
+        format!("{word}{what}   scenario={name} seed={seed} step={} t={}", broken.step, broken.at);
+    let mut blocks = vec![Block::Facts(facts(broken))];
+    blocks.push(Block::Heading("What led to it".to_string()));
+    blocks.push(Block::Lines(found.story.iter().map(line).collect()));
+    blocks.push(Block::Heading("What is necessary".to_string()));
+    blocks.extend(necessary(found, recording));
+    if let Some(without) = &found.without {
+        blocks.extend(beside(without, actors));
+    }
+    blocks.push(Block::Heading("To look further".to_string()));
+    blocks.push(Block::Commands(commands(found, place)));
+    Page { title, blocks }
+}
+
+fn facts(broken: &Broken) -> Vec<(String, String)> {
+    let more = match broken.more {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let mut facts = vec![
+        ("promised", broken.promise.to_string()),
+        ("but", format!("{}{more}", broken.sentence)),
+    ];
+    if !broken.rule.is_empty() {
+        facts.push(("rule", broken.rule.to_string()));
+    }
+    if !broken.source.is_empty() {
+        facts.push(("source", broken.source.to_string()));
+    }
+    if let Some(file) = broken.file {
+        facts.push(("judged in", format!("crates/checker/{file}")));
+    }
+    if !broken.skeleton.is_empty() {
+        facts.push(("in short", broken.skeleton.join(" → ")));
+    }
+    facts.into_iter().map(|(name, said)| (name.to_string(), said)).collect()
+}
+
+fn line(moment: &Moment) -> PageLine {
+    let from = moment.from.filter(|from| *from + 1 < moment.step);
+    let from = from.map(|from| format!("(from step {from})"));
+    let part = moment.part.map(|part| format!("← {part}"));
+    let rules =
+        (!moment.rules.is_empty() && !moment.changes.is_empty()).then(|| moment.rules.join(", "));
+    let text = moment.part.and_then(|part| moment.text.strip_suffix(&format!(" ({})", kind(part))));
+    let text = text.unwrap_or(&moment.text).to_string();
+    let event = [Some(text), part, from, rules.map(|rules| format!("[{rules}]"))];
+    PageLine {
+        step: step(moment.step),
+        time: time(moment.at),
+        actor: moment.actor.clone(),
+        event: event.into_iter().flatten().collect::<Vec<_>>().join("  "),
+        notes: moment.changes.clone(),
+        mark: match (moment.is_broken, moment.part) {
+            (true, _) => Mark::Broken,
+            (false, Some(_)) => Mark::Fault,
+            (false, None) => Mark::None,
+        },
+    }
+}
+
+/// How a transcript calls the part: strikes have no number there.
+fn kind(part: Part) -> String {
+    match part {
+        Part::Strike(kind, _) | Part::Fault(kind) => kind.to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn necessary(found: &Explanation, recording: &Recording) -> Vec<Block> {
+    if found.parts.is_empty() {
+        let none = "No fault strikes in this run, and no switch is on: ordinary traffic suffices.";
+        return vec![Block::Text(none.to_string())];
+    }
+    let is_fault = |one: &&Judged| !matches!(one.part, Part::Switch(_));
+    let faults = found.parts.iter().filter(is_fault);
+    let mut blocks = Vec::new();
+    if faults.clone().all(|one| one.need == Need::NotNeeded) {
+        let none = "No fault is necessary: ordinary traffic suffices.";
+        blocks.push(Block::Text(none.to_string()));
+    }
+    if !found.is_complete {
+        let spent = "Not everything was tried: --runs-max was used up.";
+        blocks.push(Block::Text(spent.to_string()));
+    }
+    let strikes = found.parts.iter().filter(|one| matches!(one.part, Part::Strike(..))).count();
+    let head = ["", "part", "what it is", "without it"].map(String::from).to_vec();
+    let mut shown: Vec<&Judged> = found.parts.iter().collect();
+    shown.sort_by_key(|one| one.need);
+    let mut left = STRIKES;
+    shown.retain(|one| {
+        let is_strike = matches!(one.part, Part::Strike(..));
+        left = left.saturating_sub(usize::from(is_strike));
+        !is_strike || left > 0
+    });
+    let rows = shown.into_iter().map(|one| {
+        let struck = found.struck.iter().find(|(part, ..)| *part == one.part);
+        let what = match (struck, one.part) {
+            (Some((_, at, text)), Part::Strike(..)) => format!("{at}: {text}"),
+            (Some((_, at, _)), _) => {
+                format!("{} (first at {at})", about(one.part, &recording.plan))
+            }
+            (None, _) => about(one.part, &recording.plan),
+        };
+        vec![need_word(one.need).to_string(), one.part.to_string(), what, one.without.clone()]
+    });
+    blocks.push(Block::Table { head, rows: rows.collect() });
+    if strikes > STRIKES {
+        let more = format!("{strikes} strikes are left when as many as possible are taken away.");
+        blocks.push(Block::Text(more));
+    }
+    blocks
+}
+
+/// What is necessary, in a line.
+#[must_use]
+pub fn needed(found: &Explanation, recording: &Recording) -> String {
+    if !found.is_complete {
+        return "needed: not found out in so few runs, see eosim explain".to_string();
+    }
+    let is_necessary = |one: &&Judged| {
+        let is_needed = matches!(one.need, Need::Needed | Need::OneOfSeveral);
+        is_needed && !matches!(one.part, Part::Switch(_))
+    };
+    let necessary: Vec<&Judged> = found.parts.iter().filter(is_necessary).collect();
+    let is_struck = |kind: &str| {
+        necessary.iter().any(|one| matches!(one.part, Part::Strike(of, _) if of == kind))
+    };
+    let is_coarse = |one: &&&Judged| matches!(one.part, Part::Fault(kind) if is_struck(kind));
+    let finest: Vec<&&Judged> = necessary.iter().filter(|one| !is_coarse(one)).collect();
+    let told = finest.iter().take(NEEDED).map(|one| {
+        let struck = found.struck.iter().find(|(part, ..)| *part == one.part);
+        match (struck, one.part) {
+            (Some((_, at, text)), Part::Strike(..)) => {
+                format!("{} at {at} ({})", one.part, text.trim_start_matches("! "))
+            }
+            _ => format!("{} ({})", one.part, about(one.part, &recording.plan)),
+        }
+    });
+    let told: Vec<String> = told.collect();
+    match (told.as_slice(), finest.len()) {
+        ([], _) => "needed: no fault, ordinary traffic suffices".to_string(),
+        (told, count) if count > NEEDED => {
+            format!("needed: {}, and {} more", told.join(", "), count - NEEDED)
+        }
+        (told, _) => format!("needed: {}", told.join(", ")),
+    }
+}
+
+fn names(parts: &[Part]) -> String {
+    parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn beside(without: &Without, actors: &[String]) -> Vec<Block> {
+    let name = names(&without.parts);
+    let mut blocks = vec![Block::Heading(format!("The same run without {name}"))];
+    if let Some(parting) = &without.difference.parting {
+        let lines = |lines: &[_]| lines.iter().map(|line| page_line(line, actors)).collect();
+        blocks.push(Block::Text(format!(
+            "ends {}; it parts from the run at step {}, after {} lines that are the same",
+            without.verdict,
+            parting.step(),
+            parting.common
+        )));
+        blocks.push(Block::Parting(PagePart {
+            before: lines(&parting.before[parting.before.len().saturating_sub(3)..]),
+            first: ("this run".to_string(), lines(&parting.first)),
+            second: (format!("without {name}"), lines(&parting.second)),
+        }));
+    }
+    let head = ["", "this run", "without it"].map(String::from).to_vec();
+    let outcomes = without.difference.outcomes.iter().take(OUTCOMES);
+    let rows = outcomes.map(|Outcome { what, first, second, .. }| {
+        vec![what.clone(), first.clone(), second.clone()]
+    });
+    blocks.push(Block::Table { head, rows: rows.collect() });
+    blocks
+}
+
+fn commands(found: &Explanation, place: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    commands.push(format!("eosim show {place} --as transcript"));
+    if found.broken.what != "stuck" {
+        let step = found.broken.step;
+        commands.push(format!("eosim show {place} --as transactions --at {step}"));
+        commands.push(format!("eosim show {place} --as dump-log --at {step}"));
+    } else {
+        commands.push(format!("eosim show {place} --as transactions"));
+    }
+    if let Some(without) = &found.without {
+        let parts: String =
+            without.parts.iter().map(|part| format!(" --b-without {part}")).collect();
+        commands.push(format!("eosim diff {place}{parts}"));
+    }
+    commands.push(format!("eosim shrink {place}"));
+    commands.push(format!("eosim replay {place}"));
+    commands
+}
+
+/// The same as JSON.
+#[must_use]
+pub fn explanation_json(found: &Explanation, recording: &Recording) -> Value {
+    let broken = &found.broken;
+    let moments = found.story.iter().map(|moment| {
+        json!({
+            "step": moment.step,
+            "at_us": moment.at.0,
+            "actor": moment.actor,
+            "event": moment.text,
+            "from_step": moment.from,
+            "rules": moment.rules,
+            "changes": moment.changes,
+            "part": moment.part.map(|part| part.to_string()),
+            "broken": moment.is_broken,
+        })
+    });
+    let parts = found.parts.iter().map(|one| {
+        let struck = found.struck.iter().find(|(part, ..)| *part == one.part);
+        json!({
+            "part": one.part.to_string(),
+            "about": about(one.part, &recording.plan),
+            "need": need_word(one.need),
+            "without": one.without,
+            "struck_us": struck.map(|(_, at, _)| at.0),
+            "struck": struck.map(|(_, _, text)| text),
+        })
+    });
+    json!({
+        "format": 1,
+        "scenario": recording.plan.name,
+        "seed": recording.seed,
+        "verdict": broken.what,
+        "step": broken.step,
+        "at_us": broken.at.0,
+        "promise": broken.promise,
+        "sentence": broken.sentence,
+        "more": broken.more,
+        "rule": broken.rule,
+        "source": broken.source,
+        "skeleton": broken.skeleton,
+        "story": moments.collect::<Vec<_>>(),
+        "parts": parts.collect::<Vec<_>>(),
+        "complete": found.is_complete,
+        "without": found.without.as_ref().map(|without| json!({
+            "parts": without.parts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "verdict": without.verdict,
+            "difference": super::difference_json(&without.difference),
+        })),
+    })
+}

@@ -1,0 +1,89 @@
+//! Explanations name what it takes to break a promise, of runs that fail at a planned moment and at
+//! random.
+
+mod library;
+
+use eosim_runner::explain::{Explain, Explanation, Inexplicable, Need, RUNS};
+use eosim_runner::recording::record;
+use eosim_runner::run::Describe;
+use eosim_runner::variant::{Guide, Part, Variant};
+use eosim_types::{Defect, DefectSet};
+use library::scenario;
+
+/// Words by which lines are chosen are those of debug forms here.
+const DESCRIBE: Describe = Describe {
+    message: |message, _| format!("{message:?}"),
+    observed: |seen, _| format!("{seen:?}"),
+};
+
+fn explain(name: &str, seed: u64, defect: Defect) -> Explanation {
+    let (recording, _) = record(&scenario(name), seed, DefectSet::NONE.with(defect), DESCRIBE);
+    let explain = Explain { recording: &recording, runs: RUNS, describe: DESCRIBE };
+    explain.run().unwrap_or_else(|why| panic!("{name}: {why:?}"))
+}
+
+fn needs(found: &Explanation, need: Need) -> Vec<String> {
+    let parts = found.parts.iter().filter(|one| one.need == need);
+    parts.map(|one| one.part.to_string()).collect()
+}
+
+#[test]
+fn the_necessary_rule_the_step_of_the_operator_and_the_switch_are_told_from_others() {
+    let rows = [
+        ("late-end-txn", Defect::CoordinatorEndTxnNoTxnIdentity, vec!["aimed.0"]),
+        ("prepared-commit-is-carried-out", Defect::CoordinatorLoadSkipsPrepared, vec!["aimed.0"]),
+        ("empty-transactions", Defect::ClientSendsEndTxnWhenEmpty, vec![]),
+    ];
+    for (name, defect, faults) in rows {
+        let found = explain(name, 0, defect);
+        let expected: Vec<String> =
+            faults.into_iter().chain([defect.name()]).map(String::from).collect();
+        assert_eq!(needs(&found, Need::Needed), expected, "{name}");
+        assert!(found.is_complete, "{name}");
+    }
+}
+
+#[test]
+fn a_strike_at_random_is_told_from_others_of_its_kind() {
+    let found = explain("lost-responses", 0, Defect::ClientNewSequenceOnRetry);
+    let strikes = found.struck.iter().filter(|(part, ..)| matches!(part, Part::Strike(..)));
+    let strikes: Vec<&String> = strikes.map(|(_, _, text)| text).collect();
+    assert!(!strikes.is_empty());
+    // A lost answer breaks the connection on which the batch waits for its own.
+    assert!(strikes.iter().all(|text| text.contains("response to idempotent-1")), "{strikes:?}");
+}
+
+#[test]
+fn the_story_is_short_in_order_and_ends_where_the_promise_is_broken() {
+    let found = explain("late-end-txn", 0, Defect::CoordinatorEndTxnNoTxnIdentity);
+    let story = &found.story;
+    assert!((5..=16).contains(&story.len()), "{}", story.len());
+    assert!(story.is_sorted_by_key(|moment| moment.at), "{story:?}");
+    assert!(story.last().is_some_and(|moment| moment.is_broken));
+    assert!(story.iter().any(|moment| moment.part == Some(Part::Rule(0))));
+    let late = story.iter().find(|moment| moment.text.contains("EndTxn") && moment.from.is_some());
+    assert!(late.is_some(), "the late request arrives, and it is said when it was sent: {story:?}");
+    let without = found.without.expect("a run without the fault");
+    assert_eq!((without.parts, without.verdict.as_str()), (vec![Part::Rule(0)], "sound"));
+}
+
+#[test]
+fn a_sound_run_cannot_be_explained() {
+    let (recording, _) = record(&scenario("late-end-txn"), 0, DefectSet::NONE, DESCRIBE);
+    let explain = Explain { recording: &recording, runs: RUNS, describe: DESCRIBE };
+    assert_eq!(explain.run(), Err(Inexplicable::NothingBroken("sound".to_string())));
+    let of_another = eosim_runner::recording::Recording { digest: 1, ..recording };
+    let explain = Explain { recording: &of_another, runs: RUNS, describe: DESCRIBE };
+    assert_eq!(explain.run(), Err(Inexplicable::NotAsRecorded));
+}
+
+#[test]
+fn a_run_like_a_recorded_one_is_that_run_if_nothing_is_taken_away() {
+    for (name, seed) in [("mixed", 3), ("gc-stall", 1), ("zombie-fencing", 5)] {
+        let (recording, _) = record(&scenario(name), seed, DefectSet::NONE, DESCRIBE);
+        let guide = Guide::of(&recording);
+        let (again, _) =
+            guide.record(&Variant::of(&recording), DESCRIBE).expect("it was possible before");
+        assert_eq!(again, recording, "{name}");
+    }
+}
