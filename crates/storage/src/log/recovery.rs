@@ -119,7 +119,12 @@ impl UnifiedLog {
         segment.transaction_index.clear();
         for stored in &segment.batches {
             let batch = &stored.batch;
-            self.leader_epoch_cache.assign(batch.partition_leader_epoch, batch.base_offset);
+            // An epoch that has begun is known from before: it began where its first batch lies, which
+            // may be in a segment that is not read again.
+            let epoch = batch.partition_leader_epoch;
+            if self.leader_epoch_cache.latest_epoch().is_none_or(|latest| epoch > latest) {
+                self.leader_epoch_cache.assign(epoch, batch.base_offset);
+            }
             replay(env, manager, batch, Some(&mut segment.transaction_index));
         }
         let next_offset =

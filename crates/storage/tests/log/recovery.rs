@@ -1,9 +1,10 @@
 //! Stop, crash and power loss (L-SNP, L-HW-5, L-FO-6; worked case 71).
 
 use eosim_storage::LogConfig;
+use eosim_types::record::RecordBatch;
 use eosim_types::{Defect, LeaderEpoch};
 
-use crate::support::{Bench, plain};
+use crate::support::{Bench, at, plain};
 
 fn snapshots(bench: &Bench) -> Vec<i64> {
     bench.log.producer_state_manager().snapshot_offsets().collect()
@@ -189,6 +190,23 @@ fn an_epoch_without_a_batch_is_not_remembered_l_lep_1() {
     bench.log.assign_epoch_start(LeaderEpoch(3), 1);
     bench.kill_and_start();
     assert_eq!(bench.log.latest_epoch(), Some(LeaderEpoch(0)));
+}
+
+#[test]
+fn an_epoch_that_began_in_a_flushed_segment_keeps_its_start_l_lep_2_l_snp_5() {
+    let mut bench = Bench::default();
+    let of_epoch = |base_offset, epoch| {
+        let batch = at(base_offset, plain(1));
+        RecordBatch { partition_leader_epoch: LeaderEpoch(epoch), ..batch }
+    };
+    bench.replicate(&[of_epoch(0, 0), of_epoch(1, 1)]).expect("follows");
+    bench.roll();
+    bench.replicate(&[of_epoch(2, 1)]).expect("follows");
+    // It leads, and dies before it has written anything.
+    bench.log.assign_epoch_start(LeaderEpoch(2), 3);
+    bench.kill_and_start();
+    let end = |epoch| bench.log.end_offset_for_epoch(LeaderEpoch(epoch)).map(|(e, o)| (e.0, o));
+    assert_eq!((end(0), end(1)), (Some((0, 1)), Some((1, 3))));
 }
 
 #[test]
