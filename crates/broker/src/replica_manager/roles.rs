@@ -113,16 +113,14 @@ impl ReplicaManager {
     /// Begins to fetch from the leader, if there is one (L-FLT-1).
     fn follow(&mut self, io: &mut Io<'_>, tp: TopicPartition, leader: Option<BrokerId>) {
         self.remove_fetcher(tp);
-        let Some(partition) = self.partitions.get_mut(tp) else { return };
+        rule!(io.env, "L-TRC-3");
+        let (Some(partition), Some(leader)) = (self.partitions.get_mut(tp), leader) else { return };
         if partition.log.latest_epoch().is_none() {
             let high_watermark = partition.log.high_watermark();
             partition.log.truncate_to(&mut io.env, high_watermark);
         }
-        rule!(io.env, "L-TRC-3");
         let leader_epoch = partition.leader_epoch;
-        if let Some(leader) = leader {
-            self.add_fetcher(io, leader, tp, leader_epoch);
-        }
+        self.add_fetcher(io, leader, tp, leader_epoch);
     }
 
     /// A broker that is fenced or stopping holds no high watermark back any more, and a parked
