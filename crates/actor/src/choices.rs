@@ -3,6 +3,7 @@
 //! 0 is always the quiet choice, so that zeroing a list of choices simplifies a run.
 
 use alloc::collections::VecDeque;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -93,6 +94,15 @@ pub struct Picked<S> {
     pub n: u32,
     /// What was picked.
     pub picked: u32,
+}
+
+impl Picked<&'static str> {
+    /// The same, to be kept longer than the program.
+    #[must_use]
+    pub fn owned(&self) -> Picked<String> {
+        let Self { site, entity, n, picked } = *self;
+        Picked { site: site.to_string(), entity, n, picked }
+    }
 }
 
 /// Passes choices through and keeps a list of them.

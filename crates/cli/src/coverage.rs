@@ -148,11 +148,11 @@ fn section(
     all: bool,
 ) {
     let (missed, mut reached): (Vec<_>, Vec<_>) = counts.iter().partition(|(_, n)| **n == 0);
-    let explained = missed.iter().filter(|(name, _)| why(name).is_some()).count();
-    let (hit, open) = (reached.len(), missed.len() - explained);
-    let total = counts.len();
-    let _ =
-        writeln!(text, "{title}: {hit} of {total} reached; {open} never, {explained} cannot be");
+    let ([hit, open, explained], all_of_it) = (total(counts, &why), counts.len());
+    let _ = writeln!(
+        text,
+        "{title}: {hit} of {all_of_it} reached; {open} never, {explained} cannot be"
+    );
     for (name, _) in missed {
         match why(name) {
             None => writeln!(text, "  never      {name}"),

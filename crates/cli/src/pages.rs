@@ -5,17 +5,12 @@ mod explain;
 mod parts;
 
 use eosim_report::PageLine;
+use eosim_report::transcript::time;
 use eosim_runner::run::Line;
-use eosim_types::Instant;
 
 pub use diff::{Sides, difference, difference_json};
 pub use explain::{explanation, explanation_json, needed};
 pub use parts::{about, need_word};
-
-/// Seconds with microseconds, as in a transcript.
-fn time(at: Instant) -> String {
-    format!("{}.{:06}", at.0 / 1_000_000, at.0 % 1_000_000)
-}
 
 /// A step; nothing for what the world does.
 fn step(step: u64) -> String {

@@ -31,6 +31,12 @@ const LEGEND: &str = "\
 # seq    base sequence of a batch; n@o is n records from offset o on
 #";
 
+/// Virtual time as lines have it: seconds, to the microsecond.
+#[must_use]
+pub fn time(at: Instant) -> String {
+    format!("{}.{:06}", at.0 / 1_000_000, at.0 % 1_000_000)
+}
+
 /// `lines` in columns below a legend; `actors` are the names by number.
 #[must_use]
 pub fn transcript(actors: &[String], lines: &[Line]) -> String {
@@ -44,7 +50,7 @@ pub fn transcript(actors: &[String], lines: &[Line]) -> String {
     for Line { at, step, actor, event } in lines {
         let number = actor.to_string();
         let name = actors.get(usize::from(actor.0)).unwrap_or(&number);
-        let at = format!("{}.{:06}", at.0 / 1_000_000, at.0 % 1_000_000);
+        let at = time(*at);
         line(&mut text, format_args!("{step:>7} {at:>12} {name:<width$} {event}"));
     }
     text

@@ -3,7 +3,7 @@
 //! Lines are compared by time, step, name of the actor and text; what is not told differs only in
 //! the digest.
 
-mod outcome;
+pub(crate) mod outcome;
 
 use crate::recording::Observed;
 use crate::run::Line;
@@ -80,12 +80,8 @@ impl Parting {
 /// How many lines at the beginning of two runs are the same.
 pub(crate) fn common(first: &Observed, second: &Observed) -> usize {
     let is_same = |(one, two): &(&Line, &Line)| {
-        let (called, too) = (name(first, one), name(second, two));
+        let (called, too) = (first.actor(one.actor), second.actor(two.actor));
         (one.at, one.step, called, &one.text) == (two.at, two.step, too, &two.text)
     };
     first.lines.iter().zip(&second.lines).take_while(is_same).count()
-}
-
-fn name<'a>(run: &'a Observed, line: &Line) -> Option<&'a str> {
-    run.actors.get(usize::from(line.actor.0)).map(String::as_str)
 }

@@ -50,7 +50,7 @@ pub struct Explanation {
     pub story: Vec<Moment>,
     /// What can be taken away from the run, and whether it is necessary.
     pub parts: Vec<Judged>,
-    /// The lines of necessary parts are found here: step and time, by part.
+    /// The lines of necessary parts, by part.
     pub struck: Vec<(Part, Instant, String)>,
     /// The run without one that is necessary.
     pub without: Option<Without>,
@@ -95,6 +95,24 @@ pub struct Without {
     pub difference: Difference,
     /// Of the outcomes, so many are about it.
     pub concerned: usize,
+}
+
+impl Explanation {
+    /// The parts that are necessary, single strikes in the place of their kind; switches aside,
+    /// which are what is to be explained.
+    #[must_use]
+    pub fn necessary(&self) -> Vec<&Judged> {
+        let mut necessary = finest(&self.parts);
+        necessary.retain(|one| !matches!(one.part, Part::Switch(_)));
+        necessary
+    }
+
+    /// When the part strikes first, and the line that says so, if it was found.
+    #[must_use]
+    pub fn strikes(&self, part: Part) -> Option<(Instant, &str)> {
+        let found = self.struck.iter().find(|(of, ..)| *of == part);
+        found.map(|(_, at, text)| (*at, text.as_str()))
+    }
 }
 
 /// Why there is nothing to explain.
@@ -154,7 +172,7 @@ impl Explain<'_> {
     /// The lines in which necessary parts act: there the run parts from the one without them.
     fn locate(&self, guide: &Guide, base: &Linked, parts: &[Judged]) -> BTreeMap<usize, Part> {
         let mut located = BTreeMap::new();
-        for part in finest(parts).into_iter().take(LOCATED) {
+        for part in finest(parts).into_iter().map(|one| one.part).take(LOCATED) {
             if let Part::Strike(kind, nth) = part {
                 located.extend(base.strikes(kind).nth(nth - 1).map(|at| (at, part)));
                 continue;
@@ -220,16 +238,14 @@ impl Explain<'_> {
     }
 }
 
-/// The necessary parts, single strikes in the place of their kind.
-fn finest(parts: &[Judged]) -> Vec<Part> {
-    let necessary =
-        parts.iter().filter(|one| matches!(one.need, Need::Needed | Need::OneOfSeveral));
-    let necessary: Vec<Part> = necessary.map(|one| one.part).collect();
+/// The necessary ones, single strikes in the place of their kind.
+fn finest(parts: &[Judged]) -> Vec<&Judged> {
+    let necessary: Vec<&Judged> = parts.iter().filter(|one| one.is_necessary()).collect();
     let has_strikes = |kind: &str| {
-        necessary.iter().any(|part| matches!(part, Part::Strike(of, _) if *of == kind))
+        necessary.iter().any(|one| matches!(one.part, Part::Strike(of, _) if of == kind))
     };
-    let is_coarse = |part: &Part| matches!(part, Part::Fault(kind) if has_strikes(kind));
-    necessary.iter().copied().filter(|part| !is_coarse(part)).collect()
+    let is_coarse = |one: &&Judged| matches!(one.part, Part::Fault(kind) if has_strikes(kind));
+    necessary.iter().copied().filter(|one| !is_coarse(one)).collect()
 }
 
 /// Everything that is said of what is broken, for the choice of lines.

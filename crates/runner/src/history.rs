@@ -38,6 +38,16 @@ pub struct History {
     pub entries: Vec<Entry>,
 }
 
+impl History {
+    /// What clients did and learned, in order.
+    pub(crate) fn observations(&self) -> impl Iterator<Item = &Observation> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Observed(observation) => Some(observation),
+            _ => None,
+        })
+    }
+}
+
 /// Something that was seen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Entry {

@@ -11,7 +11,7 @@ use eosim_scenario::{Plan, ScenarioFile};
 use eosim_sim::cluster::ClusterShape;
 use eosim_sim::{RNG_VERSION, Seeded};
 use eosim_types::observation::ClusterDump;
-use eosim_types::{DefectSet, Marks, Names, Topic};
+use eosim_types::{ActorId, DefectSet, Marks, Names, Topic};
 
 use crate::assemble::{Assembly, assemble};
 use crate::history::History;
@@ -64,6 +64,14 @@ pub struct Observed {
     pub marks: Marks,
 }
 
+impl Observed {
+    /// What the actor is called; nothing if there is none of that number.
+    #[must_use]
+    pub fn actor(&self, id: ActorId) -> &str {
+        self.actors.get(usize::from(id.0)).map_or("", String::as_str)
+    }
+}
+
 /// A replay: the run, and where it left the recording.
 pub struct Replayed {
     /// The run.
@@ -96,28 +104,30 @@ pub fn record(
     let plan = plan_of(scenario, seed);
     let mut machine = Machine::new(Recorder::new(Seeded::new(seed)));
     let observed = run(&mut machine, (&plan, seed), defects, describe);
-    let list = machine.choices().list().iter();
-    let choices = list.map(|c| Picked {
-        site: c.site.to_string(),
-        entity: c.entity,
-        n: c.n,
-        picked: c.picked,
-    });
-    let recording = Recording {
-        model: MODEL_VERSION,
-        rng: RNG_VERSION,
-        seed,
-        defects,
-        choices: choices.collect(),
-        steps: observed.result.steps,
-        digest: observed.result.digest,
-        verdict: word(&observed.result.verdict).to_string(),
-        plan,
-    };
-    (recording, observed)
+    (Recording::of(&mut machine, (plan, seed), defects, &observed.result), observed)
 }
 
 impl Recording {
+    /// Of the run of `plan` that `machine` has made last.
+    pub(crate) fn of<C: eosim_actor::Choices>(
+        machine: &mut Machine<Recorder<C>>,
+        (plan, seed): (Plan, u64),
+        defects: DefectSet,
+        result: &RunResult,
+    ) -> Self {
+        Self {
+            model: MODEL_VERSION,
+            rng: RNG_VERSION,
+            seed,
+            defects,
+            choices: machine.choices().list().iter().map(Picked::owned).collect(),
+            steps: result.steps,
+            digest: result.digest,
+            verdict: word(&result.verdict).to_string(),
+            plan,
+        }
+    }
+
     /// Was it made by this model?
     #[must_use]
     pub const fn is_replayable(&self) -> bool {

@@ -125,10 +125,7 @@ impl Shrink<'_> {
     /// The recorded run, under its new name.
     fn first(&self, terms: &Terms, observed: &Observed) -> Option<Best> {
         let actors = &observed.actors;
-        let picks = self.recording.choices.iter().map(|choice| Pick {
-            choice: choice.clone(),
-            who: actors.get(usize::from(choice.entity.0)).cloned().unwrap_or_default(),
-        });
+        let picks = self.recording.choices.iter().map(|one| Pick::of(one.clone(), actors));
         let picks: Vec<Pick> = picks.collect();
         let plan = self.renamed(&terms.class, &observed.result.verdict);
         terms.run_and_cut(&plan, &picks, &|_, picked| picked, terms.steps_max).found

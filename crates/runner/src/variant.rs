@@ -8,16 +8,16 @@ mod part;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use eosim_actor::{CrashKind, Picked, Recorder};
+use eosim_actor::{CrashKind, Recorder};
 use eosim_scenario::Plan;
 use eosim_scenario::plan::{Aimed, FAULTS};
+use eosim_sim::Seeded;
 use eosim_sim::fault::{Cause, Command, rule_of};
-use eosim_sim::{RNG_VERSION, Seeded};
 use eosim_types::{DefectSet, Names};
 use serde_json::Value;
 
 use crate::assemble::{Assembly, assemble};
-use crate::recording::{MODEL_VERSION, Observed, Recording, watch, word};
+use crate::recording::{Observed, Recording, watch};
 use crate::run::{Change, Describe, Glance, Machine, RunResult, Trail, What};
 use crate::shrink::guide::{Guided, Pick};
 use crate::shrink::pass::rules;
@@ -41,6 +41,13 @@ impl Variant {
         let (plan, defects) = (recording.plan.clone(), recording.defects);
         Self { plan, defects }
     }
+
+    /// The same, but no longer than so many steps.
+    fn cut(&self, steps_max: u64) -> Self {
+        let mut cut = self.clone();
+        cut.plan.limits.steps_max = cut.plan.limits.steps_max.min(steps_max.max(1));
+        cut
+    }
 }
 
 /// A recorded run, as a guide for others.
@@ -59,6 +66,12 @@ pub(crate) struct Linked {
 }
 
 impl Linked {
+    /// The step of a line; of what the world does, the last before it; 0 if there is none.
+    pub(crate) fn step_of(&self, line: usize) -> u64 {
+        let before = self.observed.lines[..=line].iter().rev();
+        before.map(|line| line.step).find(|step| *step > 0).unwrap_or(0)
+    }
+
     /// The lines in which the rule of `aimed` at this place acts.
     pub(crate) fn acts(&self, rule: usize) -> impl Iterator<Item = usize> {
         let links = self.trail.links.iter().enumerate();
@@ -104,10 +117,7 @@ impl Guide {
     #[must_use]
     pub fn of(recording: &Recording) -> Self {
         let actors = actors(recording);
-        let picks = recording.choices.iter().map(|choice| Pick {
-            choice: choice.clone(),
-            who: actors.get(usize::from(choice.entity.0)).cloned().unwrap_or_default(),
-        });
+        let picks = recording.choices.iter().map(|one| Pick::of(one.clone(), &actors));
         let seed = recording.seed;
         let mut guide = Self { picks: picks.collect(), seed, strikes: BTreeMap::new() };
         guide.strikes = guide.strikes_of(recording, actors);
@@ -165,8 +175,7 @@ impl Guide {
     /// How `variant` comes out at another seed within so many steps.
     #[must_use]
     pub fn at_seed(&self, variant: &Variant, seed: u64, steps_max: u64) -> Option<RunResult> {
-        let mut plan = variant.plan.clone();
-        plan.limits.steps_max = plan.limits.steps_max.min(steps_max.max(1));
+        let plan = variant.cut(steps_max).plan;
         let mut machine = Machine::new(Seeded::new(seed));
         let mut choose = |site, n| machine.choose_for_plan(site, n);
         let assembly = assemble(&plan, variant.defects, &mut choose);
@@ -177,9 +186,7 @@ impl Guide {
     /// impossible, as it may if something was taken away that nobody would.
     #[must_use]
     pub fn result(&self, variant: &Variant, steps_max: u64) -> Option<RunResult> {
-        let mut plan = variant.plan.clone();
-        plan.limits.steps_max = plan.limits.steps_max.min(steps_max.max(1));
-        let variant = Variant { plan, ..variant.clone() };
+        let variant = variant.cut(steps_max);
         self.run(&variant, |machine, assembly| machine.run(&variant.plan, assembly, None))
     }
 
@@ -189,24 +196,8 @@ impl Guide {
         let plan = &variant.plan;
         self.run(variant, |machine, assembly| {
             let observed = watch(machine, (plan, self.seed), assembly, describe);
-            let choices = machine.choices().list().iter().map(|choice| Picked {
-                site: choice.site.to_string(),
-                entity: choice.entity,
-                n: choice.n,
-                picked: choice.picked,
-            });
-            let recording = Recording {
-                model: MODEL_VERSION,
-                rng: RNG_VERSION,
-                seed: self.seed,
-                defects: variant.defects,
-                plan: plan.clone(),
-                choices: choices.collect(),
-                steps: observed.result.steps,
-                digest: observed.result.digest,
-                verdict: word(&observed.result.verdict).to_string(),
-            };
-            (recording, observed)
+            let run = (plan.clone(), self.seed);
+            (Recording::of(machine, run, variant.defects, &observed.result), observed)
         })
     }
 
@@ -214,13 +205,8 @@ impl Guide {
     pub(crate) fn linked(&self, variant: &Variant, describe: Describe) -> Option<Linked> {
         self.run(variant, |machine, assembly| {
             machine.watch().link();
-            let seed = self.seed;
-            let (observed, trail) = {
-                let run = (&variant.plan, seed);
-                let observed = watch(machine, run, assembly, describe);
-                (observed, machine.watch().take_trail().unwrap_or_default())
-            };
-            Linked { observed, trail }
+            let observed = watch(machine, (&variant.plan, self.seed), assembly, describe);
+            Linked { observed, trail: machine.watch().take_trail() }
         })
     }
 

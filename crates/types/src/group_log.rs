@@ -191,6 +191,21 @@ impl OffsetCommitRecord {
     }
 }
 
+impl ConsumerGroupCurrentMemberAssignmentValue {
+    /// What the member has, or has not given up yet.
+    pub fn held(&self) -> impl Iterator<Item = TopicPartition> + '_ {
+        let assigned = self.assigned_partitions.iter();
+        assigned.chain(&self.partitions_pending_revocation).map(|(tp, _)| *tp)
+    }
+}
+
+impl GroupMetadataValue {
+    /// Its members, if they are consumers.
+    pub fn consumers(&self) -> impl Iterator<Item = &ClassicMemberMetadata> {
+        self.members.iter().filter(|_| self.is_consumer_protocol)
+    }
+}
+
 impl GroupLogRecord {
     /// It has no value.
     #[must_use]

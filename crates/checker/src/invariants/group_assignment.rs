@@ -9,9 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eosim_types::group_log::{
-    ConsumerGroupCurrentMemberAssignmentValue, GroupLogRecord, GroupMetadataValue,
-};
+use eosim_types::group_log::{GroupLogRecord, GroupMetadataValue};
 use eosim_types::record::Payload;
 use eosim_types::{GroupId, Topic, TopicPartition};
 
@@ -117,7 +115,7 @@ impl Group {
             }
             GroupLogRecord::ConsumerGroupCurrentMemberAssignment { member, value, .. } => {
                 match value {
-                    Some(value) => self.held.insert(*member, held(value)),
+                    Some(value) => self.held.insert(*member, value.held().collect()),
                     None => self.held.remove(member),
                 };
                 None
@@ -127,8 +125,7 @@ impl Group {
     }
 
     fn classic(&mut self, value: &GroupMetadataValue) -> Option<Wrong> {
-        let members = value.members.iter().filter(|_| value.is_consumer_protocol);
-        self.held = members.map(|m| (m.member, m.assignment.clone())).collect();
+        self.held = value.consumers().map(|m| (m.member, m.assignment.clone())).collect();
         grows("generation", &mut self.generation, value.generation)
     }
 
@@ -149,9 +146,4 @@ impl Group {
 fn grows(what: &'static str, known: &mut i32, told: i32) -> Option<Wrong> {
     let before = std::mem::replace(known, told);
     (told < before).then(|| ("went back", format!("its {what} is {told}, it was {before}")))
-}
-
-fn held(value: &ConsumerGroupCurrentMemberAssignmentValue) -> Vec<TopicPartition> {
-    let assigned = value.assigned_partitions.iter();
-    assigned.chain(&value.partitions_pending_revocation).map(|(tp, _)| *tp).collect()
 }

@@ -120,17 +120,16 @@ fn necessary(found: &Explanation, recording: &Recording) -> Vec<Block> {
     let head = ["", "part", "what it is", "without it"].map(String::from).to_vec();
     let mut shown: Vec<&Judged> = found.parts.iter().collect();
     shown.sort_by_key(|one| one.need);
-    let mut left = STRIKES;
+    let mut told = 0;
     shown.retain(|one| {
         let is_strike = matches!(one.part, Part::Strike(..));
-        left = left.saturating_sub(usize::from(is_strike));
-        !is_strike || left > 0
+        told += usize::from(is_strike);
+        !is_strike || told <= STRIKES
     });
     let rows = shown.into_iter().map(|one| {
-        let struck = found.struck.iter().find(|(part, ..)| *part == one.part);
-        let what = match (struck, one.part) {
-            (Some((_, at, text)), Part::Strike(..)) => format!("{at}: {text}"),
-            (Some((_, at, _)), _) => {
+        let what = match (found.strikes(one.part), one.part) {
+            (Some((at, text)), Part::Strike(..)) => format!("{at}: {text}"),
+            (Some((at, _)), _) => {
                 format!("{} (first at {at})", about(one.part, &recording.plan))
             }
             (None, _) => about(one.part, &recording.plan),
@@ -151,24 +150,12 @@ pub fn needed(found: &Explanation, recording: &Recording) -> String {
     if !found.is_complete {
         return "needed: not found out in so few runs, see eosim explain".to_string();
     }
-    let is_necessary = |one: &&Judged| {
-        let is_needed = matches!(one.need, Need::Needed | Need::OneOfSeveral);
-        is_needed && !matches!(one.part, Part::Switch(_))
-    };
-    let necessary: Vec<&Judged> = found.parts.iter().filter(is_necessary).collect();
-    let is_struck = |kind: &str| {
-        necessary.iter().any(|one| matches!(one.part, Part::Strike(of, _) if of == kind))
-    };
-    let is_coarse = |one: &&&Judged| matches!(one.part, Part::Fault(kind) if is_struck(kind));
-    let finest: Vec<&&Judged> = necessary.iter().filter(|one| !is_coarse(one)).collect();
-    let told = finest.iter().take(NEEDED).map(|one| {
-        let struck = found.struck.iter().find(|(part, ..)| *part == one.part);
-        match (struck, one.part) {
-            (Some((_, at, text)), Part::Strike(..)) => {
-                format!("{} at {at} ({})", one.part, text.trim_start_matches("! "))
-            }
-            _ => format!("{} ({})", one.part, about(one.part, &recording.plan)),
+    let finest = found.necessary();
+    let told = finest.iter().take(NEEDED).map(|one| match (found.strikes(one.part), one.part) {
+        (Some((at, text)), Part::Strike(..)) => {
+            format!("{} at {at} ({})", one.part, text.trim_start_matches("! "))
         }
+        _ => format!("{} ({})", one.part, about(one.part, &recording.plan)),
     });
     let told: Vec<String> = told.collect();
     match (told.as_slice(), finest.len()) {
@@ -248,14 +235,14 @@ pub fn explanation_json(found: &Explanation, recording: &Recording) -> Value {
         })
     });
     let parts = found.parts.iter().map(|one| {
-        let struck = found.struck.iter().find(|(part, ..)| *part == one.part);
+        let struck = found.strikes(one.part);
         json!({
             "part": one.part.to_string(),
             "about": about(one.part, &recording.plan),
             "need": need_word(one.need),
             "without": one.without,
-            "struck_us": struck.map(|(_, at, _)| at.0),
-            "struck": struck.map(|(_, _, text)| text),
+            "struck_us": struck.map(|(at, _)| at.0),
+            "struck": struck.map(|(_, text)| text),
         })
     });
     json!({

@@ -3,13 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use eosim_types::message::IsolationLevel;
-use eosim_types::observation::{
-    EndOutcome, Observation, Observed as Saw, SendOutcome, TransactionRef,
-};
+use eosim_types::observation::{EndOutcome, Observed as Saw, SendOutcome, TransactionRef};
 use eosim_types::{TopicPartition, Value};
 
 use crate::Verdict;
-use crate::history::Entry;
 use crate::recording::{Observed, word};
 
 /// What an outcome is of.
@@ -104,7 +101,7 @@ fn counts(run: &Observed) -> Vec<(&'static str, String)> {
     const SENDS: [&str; 3] = ["acknowledged", "refused", "unknown"];
     const ENDS: [&str; 4] = ["committed", "aborted", "refused", "unknown"];
     let (mut sends, mut ends, mut read, mut failed) = ([0u64; 3], [0u64; 4], [0u64; 2], 0u64);
-    for observation in observations(run) {
+    for observation in run.history.observations() {
         match &observation.what {
             Saw::SendAnswered { outcome, .. } => {
                 sends[match outcome {
@@ -142,17 +139,25 @@ fn counts(run: &Observed) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn observations(run: &Observed) -> impl Iterator<Item = &Observation> {
-    run.history.entries.iter().filter_map(|entry| match entry {
-        Entry::Observed(observation) => Some(observation),
-        _ => None,
-    })
+/// What outcomes of a record are called, before the name of its partition.
+pub(crate) fn of_record(run: &Observed, value: Value) -> String {
+    format!("record {} of ", run.names.value(value))
+}
+
+/// What an outcome of a partition is called.
+pub(crate) fn of_partition(run: &Observed, partition: TopicPartition) -> String {
+    format!("partition {}", run.names.partition(partition))
+}
+
+/// What an outcome of a transaction is called.
+pub(crate) fn of_transaction(run: &Observed, at: TransactionRef) -> String {
+    format!("transaction {}.{} of {}", at.session, at.number, run.actor(at.producer))
 }
 
 /// How each record fared: what its sender was told, and who read it.
 fn records(run: &Observed) -> Said {
     let mut fared: BTreeMap<(Value, TopicPartition), Vec<String>> = BTreeMap::new();
-    for observation in observations(run) {
+    for observation in run.history.observations() {
         match &observation.what {
             Saw::SendCalled { value, partition, .. } => {
                 fared.entry((*value, *partition)).or_default();
@@ -168,8 +173,7 @@ fn records(run: &Observed) -> Said {
             }
             Saw::Polled { partition, records, .. } => {
                 for (_, value) in records {
-                    let reader = run.actors.get(usize::from(observation.actor.0));
-                    let read = format!("read by {}", reader.map_or("a reader", String::as_str));
+                    let read = format!("read by {}", run.actor(observation.actor));
                     fared.entry((*value, *partition)).or_default().push(read);
                 }
             }
@@ -177,9 +181,8 @@ fn records(run: &Observed) -> Said {
         }
     }
     let said = fared.into_iter().map(|((value, partition), told)| {
-        let (value, partition) = (run.names.value(value), run.names.partition(partition));
         let told = if told.is_empty() { "sent".to_string() } else { told.join(", ") };
-        (format!("record {value} of {partition}"), told)
+        (of_record(run, value) + &run.names.partition(partition), told)
     });
     said.collect()
 }
@@ -187,7 +190,7 @@ fn records(run: &Observed) -> Said {
 /// How each transaction ended.
 fn transactions(run: &Observed) -> Said {
     let mut ended: BTreeMap<TransactionRef, String> = BTreeMap::new();
-    for observation in observations(run) {
+    for observation in run.history.observations() {
         match &observation.what {
             Saw::TransactionBegun { transaction } => {
                 ended.insert(*transaction, "never ended".to_string());
@@ -211,11 +214,7 @@ fn transactions(run: &Observed) -> Said {
             _ => {}
         }
     }
-    let name = |at: TransactionRef| {
-        let who = run.actors.get(usize::from(at.producer.0)).map_or("", String::as_str);
-        format!("transaction {}.{} of {who}", at.session, at.number)
-    };
-    ended.into_iter().map(|(at, how)| (name(at), how)).collect()
+    ended.into_iter().map(|(at, how)| (of_transaction(run, at), how)).collect()
 }
 
 /// The bounds of each partition of the user, as its leader has them in the end.
@@ -226,7 +225,7 @@ fn logs(run: &Observed) -> Said {
         let (end, mark) = (replica.log_end_offset, replica.high_watermark);
         let stable = replica.last_stable_offset;
         let bounds = format!("end {end}, high watermark {mark}, last stable offset {stable}");
-        (format!("partition {}", run.names.partition(replica.partition)), bounds)
+        (of_partition(run, replica.partition), bounds)
     });
     said.collect()
 }

@@ -101,38 +101,23 @@ impl Cone<'_> {
     /// necessary part acts.
     pub(super) fn begins_at(&self) -> u64 {
         let focus = self.focus;
-        let entries = self.run.observed.history.entries.iter();
-        let first = entries.filter_map(|entry| match entry {
-            Entry::Observed(observation) => match &observation.what {
-                Saw::SendCalled { value, .. } if focus.values.contains(value) => {
-                    Some(observation.step)
-                }
-                Saw::TransactionBegun { transaction }
-                    if focus.transactions.contains(transaction) =>
-                {
-                    Some(observation.step)
-                }
-                _ => None,
-            },
-            _ => None,
-        });
+        let concerned = |what: &Saw| match what {
+            Saw::SendCalled { value, .. } => focus.values.contains(value),
+            Saw::TransactionBegun { transaction } => focus.transactions.contains(transaction),
+            _ => false,
+        };
+        let observations = self.run.observed.history.observations();
+        let first = observations.filter(|one| concerned(&one.what)).map(|one| one.step);
         first.min().unwrap_or(0).min(self.first_part())
     }
 
     /// The step of the first necessary part that acts.
     fn first_part(&self) -> u64 {
-        self.parts.keys().next().map_or(u64::MAX, |at| self.step_of(*at))
+        self.parts.keys().next().map_or(u64::MAX, |at| self.run.step_of(*at))
     }
 
     fn is_within(&self, at: usize, from: u64) -> bool {
-        let step = self.lines()[at].step;
-        (from..=self.broken_at).contains(&self.step_of(at)) && (step == 0 || step >= from)
-    }
-
-    /// The step of a line; of what the world does, the last before it.
-    fn step_of(&self, at: usize) -> u64 {
-        let before = self.lines()[..=at].iter().rev();
-        before.map(|line| line.step).find(|step| *step > 0).unwrap_or(0)
+        (from..=self.broken_at).contains(&self.run.step_of(at))
     }
 
     /// What a line contributes.
@@ -257,24 +242,14 @@ impl Cone<'_> {
         Moment {
             at: line.at,
             step: line.step,
-            actor: self.name(line),
-            text: self.told(&line.text),
+            actor: self.run.observed.actor(line.actor).to_string(),
+            text: named(&line.text, &self.run.observed.actors),
             from: sent.filter(|from| *from > 0),
             rules: self.rules(&link.rules),
             changes: changes.into_iter().take(CHANGES).map(|change| change.text.clone()).collect(),
             part: self.parts.get(&at).copied(),
             is_broken,
         }
-    }
-
-    fn name(&self, line: &Line) -> String {
-        let name = self.run.observed.actors.get(usize::from(line.actor.0));
-        name.cloned().unwrap_or_default()
-    }
-
-    /// The line with the names of actors in the place of their numbers.
-    fn told(&self, text: &str) -> String {
-        named(text, &self.run.observed.actors)
     }
 
     /// The rarest rules: what every request reaches says little.

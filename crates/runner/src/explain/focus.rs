@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use eosim_types::observation::{Observation, Observed as Saw, ReplicaDump, TransactionRef};
+use eosim_types::observation::{Observed as Saw, ReplicaDump, TransactionRef};
 use eosim_types::record::{Payload, RecordBatch};
 use eosim_types::{
     ActorId, BrokerId, GroupId, Names, ProducerEpoch, ProducerId, TopicPartition, TransactionalId,
     Value,
 };
 
-use crate::history::Entry;
+use crate::diff::outcome::{of_partition, of_record, of_transaction};
 use crate::recording::Observed;
 
 /// What lines are chosen by.
@@ -87,7 +87,7 @@ impl Focus {
             self.records_at_offsets(run);
             self.records_of_open_transactions(run);
         }
-        for observation in observations(run) {
+        for observation in run.history.observations() {
             if let Saw::SendCalled { value, partition, transaction, .. } = &observation.what
                 && self.values.contains(value)
             {
@@ -97,7 +97,7 @@ impl Focus {
             }
         }
         self.actors.extend(self.transactions.iter().map(|transaction| transaction.producer));
-        for observation in observations(run) {
+        for observation in run.history.observations() {
             if let Saw::ProducerOpened { transactional_id: Some(id), .. } = &observation.what
                 && self.actors.contains(&observation.actor)
             {
@@ -170,19 +170,9 @@ impl Focus {
 
     /// Is `outcome`, as a difference names it, of something that it is about?
     pub(super) fn names(&self, outcome: &str, run: &Observed) -> bool {
-        let names = &run.names;
-        let record = self
-            .values
-            .iter()
-            .any(|value| outcome.starts_with(&format!("record {} of ", names.value(*value))));
-        let partition = self
-            .partitions
-            .iter()
-            .any(|tp| outcome == format!("partition {}", names.partition(*tp)));
-        let transaction = self.transactions.iter().any(|at| {
-            let who = run.actors.get(usize::from(at.producer.0)).map_or("", String::as_str);
-            outcome == format!("transaction {}.{} of {who}", at.session, at.number)
-        });
+        let record = self.values.iter().any(|value| outcome.starts_with(&of_record(run, *value)));
+        let partition = self.partitions.iter().any(|tp| outcome == of_partition(run, *tp));
+        let transaction = self.transactions.iter().any(|at| outcome == of_transaction(run, *at));
         record || partition || transaction || outcome == "verdict"
     }
 
@@ -213,14 +203,6 @@ impl Focus {
     }
 }
 
-/// What applications did and learned, in order.
-pub(super) fn observations(run: &Observed) -> impl Iterator<Item = &Observation> {
-    run.history.entries.iter().filter_map(|entry| match entry {
-        Entry::Observed(observation) => Some(observation),
-        _ => None,
-    })
-}
-
 fn values(batch: &RecordBatch) -> impl Iterator<Item = Value> + '_ {
     let records = match &batch.payload {
         Payload::Records(records) => Some(records),
@@ -244,7 +226,7 @@ struct Vocabulary<'a> {
 
 impl<'a> Vocabulary<'a> {
     fn of(run: &'a Observed) -> Self {
-        let sent = observations(run).filter_map(|observation| match &observation.what {
+        let sent = run.history.observations().filter_map(|observation| match &observation.what {
             Saw::SendCalled { value, .. } => Some((run.names.value(*value), *value)),
             _ => None,
         });

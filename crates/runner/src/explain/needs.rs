@@ -60,6 +60,14 @@ pub(super) struct Search<'a> {
     pub(super) left: u64,
 }
 
+impl Judged {
+    /// Is it necessary, alone or with others?
+    #[must_use]
+    pub const fn is_necessary(&self) -> bool {
+        matches!(self.need, Need::Needed | Need::OneOfSeveral)
+    }
+}
+
 impl Search<'_> {
     /// Does the same thing break without `parts`, in the same run or, if no single strikes are
     /// meant, at one of some other seeds? And how does that run end? `None` if no run is left.
@@ -75,16 +83,16 @@ impl Search<'_> {
         let has_strikes = parts.iter().any(|part| matches!(part, Part::Strike(..)));
         let is_meant = !has_strikes || result.as_ref().is_some_and(|result| self.is_same(result));
         if is_meant && self.shows(result.as_ref()) {
-            return Some((true, self.ended(result.as_ref())));
+            return Some((true, ended(result.as_ref())));
         }
         for seed in (0..SEEDS).filter(|_| !has_strikes) {
             self.left = self.left.checked_sub(1)?;
             let other = self.guide.at_seed(&variant, seed, steps_max);
             if self.shows(other.as_ref()) {
-                return Some((true, format!("{} at seed {seed}", self.ended(other.as_ref()))));
+                return Some((true, format!("{} at seed {seed}", ended(other.as_ref()))));
             }
         }
-        Some((false, self.ended(result.as_ref())))
+        Some((false, ended(result.as_ref())))
     }
 
     fn shows(&self, result: Option<&RunResult>) -> bool {
@@ -103,15 +111,6 @@ impl Search<'_> {
         self.subject.is_empty() || anomalies.iter().any(names_one)
     }
 
-    fn ended(&self, result: Option<&RunResult>) -> String {
-        let Some(result) = result else { return "impossible".to_string() };
-        match word(&result.verdict) {
-            // It was cut short, which says nothing.
-            "inconclusive" => "sound".to_string(),
-            ended => ended.to_string(),
-        }
-    }
-
     /// Every part with whether it is necessary; of faults that strike at random and are necessary
     /// the single strikes, too.
     pub(super) fn run(&mut self) -> Vec<Judged> {
@@ -123,7 +122,7 @@ impl Search<'_> {
             if one.need == Need::NotNeeded && !gone.contains(&one.part) {
                 one.need = Need::OneOfSeveral;
             }
-            if let (Part::Fault(kind), Need::Needed | Need::OneOfSeveral) = (one.part, one.need) {
+            if let (Part::Fault(kind), true) = (one.part, one.is_necessary()) {
                 strikes.extend(self.strikes(kind, &mut gone));
             }
         }
@@ -133,9 +132,7 @@ impl Search<'_> {
 
     /// Is the line before what is broken? What comes later cannot be its cause.
     fn is_in_time(&self, at: usize) -> bool {
-        let lines = self.base.observed.lines[..=at].iter().rev();
-        let step = lines.map(|line| line.step).find(|step| *step > 0);
-        step.is_none_or(|step| step <= self.shown_at)
+        self.base.step_of(at) <= self.shown_at
     }
 
     /// Has a rule never acted before what is broken?
@@ -210,5 +207,15 @@ impl Search<'_> {
         let one = self.alone(part);
         let need = if one.need == Need::NotNeeded { Need::OneOfSeveral } else { one.need };
         Judged { need, ..one }
+    }
+}
+
+/// How a run ended, in one word.
+fn ended(result: Option<&RunResult>) -> String {
+    let Some(result) = result else { return "impossible".to_string() };
+    match word(&result.verdict) {
+        // It was cut short, which says nothing.
+        "inconclusive" => "sound".to_string(),
+        ended => ended.to_string(),
     }
 }

@@ -42,8 +42,6 @@ struct Kept {
     names: Names,
     lines: Vec<Line>,
     history: Vec<Entry>,
-    /// What led to what, if that is wanted.
-    trail: Option<Trail>,
 }
 
 /// Passes observations to the checker, and keeps history and transcript if asked to.
@@ -56,10 +54,8 @@ pub struct Watch {
     trace: Option<Vec<Step>>,
     /// What faults and applications did, if that is wanted.
     story: Option<Box<Story>>,
-    /// What led to what is kept with the lines.
-    wants_trail: bool,
-    /// The same of lines that were taken away.
-    trail: Option<Trail>,
+    /// What led to what in the lines that are kept, if that is wanted.
+    trail: Option<Box<Trail>>,
 }
 
 /// The fingerprint of one step.
@@ -75,32 +71,23 @@ pub struct Step {
 
 impl Watch {
     pub(super) fn new(checker: Checker) -> Self {
-        Self {
-            checker,
-            in_checker: false,
-            kept: None,
-            trace: None,
-            story: None,
-            wants_trail: false,
-            trail: None,
-        }
+        Self { checker, in_checker: false, kept: None, trace: None, story: None, trail: None }
     }
 
     /// Keeps everything from now on.
     pub(super) fn keep(&mut self, describe: Describe, names: Names) {
         let describe = Some(describe);
-        let trail = self.wants_trail.then(Trail::default);
-        self.kept = Some(Box::new(Kept { describe, names, trail, ..Kept::default() }));
+        self.kept = Some(Box::new(Kept { describe, names, ..Kept::default() }));
     }
 
-    /// Keeps with the lines what led to what, from the next run on.
+    /// Keeps with the lines of the next run what led to what.
     pub(crate) fn link(&mut self) {
-        self.wants_trail = true;
+        self.trail = Some(Box::default());
     }
 
     /// What led to what, if it was kept.
-    pub(crate) fn take_trail(&mut self) -> Option<Trail> {
-        self.trail.take()
+    pub(crate) fn take_trail(&mut self) -> Trail {
+        self.trail.take().map_or_else(Trail::default, |trail| *trail)
     }
 
     /// Keeps a fingerprint of every step from now on.
@@ -144,10 +131,20 @@ impl Watch {
         }
         if let Some(kept) = &mut self.kept {
             let text = kept.event(event);
-            if let Some(trail) = &mut kept.trail {
-                trail.takes(stamp.actor, event);
-            }
             kept.line(stamp, text);
+        }
+        if let Some(trail) = &mut self.trail {
+            trail.takes(stamp.actor, event);
+        }
+    }
+
+    #[cold]
+    fn keep_effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>], marks: &Marks) {
+        if let Some(kept) = &mut self.kept {
+            kept.effects(stamp, effects);
+        }
+        if let Some(trail) = &mut self.trail {
+            trail.decides(stamp.actor, effects, marks);
         }
     }
 
@@ -161,31 +158,16 @@ impl Watch {
     /// The transcript and the history, if they were kept.
     #[must_use]
     pub fn take_kept(&mut self) -> (Vec<Line>, Vec<Entry>) {
-        let kept = self.kept.take();
-        kept.map_or_else(Default::default, |kept| {
-            self.trail = kept.trail;
-            (kept.lines, kept.history)
-        })
+        self.kept.take().map_or_else(Default::default, |kept| (kept.lines, kept.history))
     }
 }
 
 impl Kept {
-    /// Notes of the line that comes next what it is.
-    fn link(&mut self, what: What) {
-        if let Some(trail) = &mut self.trail {
-            trail.add(what);
-        }
-    }
-
     fn line(&mut self, stamp: Stamp, text: String) {
         self.lines.push(Line { at: stamp.at, step: stamp.step, actor: stamp.actor, text });
     }
 
-    #[cold]
-    fn effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>], marks: &Marks) {
-        if let Some(trail) = &mut self.trail {
-            trail.decides(stamp.actor, effects, marks);
-        }
+    fn effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>]) {
         for effect in effects {
             if let Effect::Send { to, correlation, message, .. } = effect {
                 let text =
@@ -215,6 +197,13 @@ impl Kept {
     }
 }
 
+/// Notes of the line that was kept last what it is.
+fn link(trail: &mut Option<Box<Trail>>, what: What) {
+    if let Some(trail) = trail {
+        trail.add(what);
+    }
+}
+
 fn actor(id: ActorId) -> String {
     format!("[{}]", id.0)
 }
@@ -228,14 +217,13 @@ impl Listener<Message, Observed> for Watch {
         if let Some(story) = &mut self.story {
             story.observed(&observation);
         }
-        if let Some(kept) = &mut self.kept {
-            if let Some(describe) = kept.describe {
-                let text = format!("   * {}", (describe.observed)(&observation.what, &kept.names));
-                kept.link(What::Observes(kept.history.len()));
-                kept.line(stamp, text);
-            }
-            kept.history.push(Entry::Observed(observation));
+        let Some(kept) = &mut self.kept else { return };
+        if let Some(describe) = kept.describe {
+            let text = format!("   * {}", (describe.observed)(&observation.what, &kept.names));
+            kept.line(stamp, text);
+            link(&mut self.trail, What::Observes(kept.history.len()));
         }
+        kept.history.push(Entry::Observed(observation));
     }
 
     #[inline]
@@ -247,8 +235,8 @@ impl Listener<Message, Observed> for Watch {
 
     #[inline]
     fn effects(&mut self, stamp: Stamp, effects: &[Effect<Message, Observed>], marks: &Marks) {
-        if let Some(kept) = &mut self.kept {
-            kept.effects(stamp, effects, marks);
+        if self.kept.is_some() {
+            self.keep_effects(stamp, effects, marks);
         }
     }
 
@@ -257,7 +245,7 @@ impl Listener<Message, Observed> for Watch {
         if let Some(story) = &mut self.story {
             story.sent(envelope);
         }
-        if let Some(trail) = self.kept.as_mut().and_then(|kept| kept.trail.as_mut()) {
+        if let Some(trail) = &mut self.trail {
             trail.sent(envelope);
         }
     }
@@ -274,8 +262,9 @@ impl Listener<Message, Observed> for Watch {
         let (api, to) = (envelope.message.api().name(), actor(envelope.to));
         let (befalls, by) = (words::fate(fate), words::cause(cause));
         let text = format!("   ! {api} {way} to {to}: {befalls}{by}");
-        kept.link(What::Befalls { request: envelope.number, way: envelope.way, fate, cause });
         kept.lines.push(Line { at, step: 0, actor: envelope.from, text });
+        let (request, way) = (envelope.number, envelope.way);
+        link(&mut self.trail, What::Befalls { request, way, fate, cause });
     }
 
     fn command(&mut self, at: Instant, cause: Cause, command: &Command) {
@@ -284,7 +273,7 @@ impl Listener<Message, Observed> for Watch {
         }
         let Some(kept) = &mut self.kept else { return };
         let text = format!("   ! {}{}", words::command(command), words::cause(cause));
-        kept.link(What::Commanded { command: *command, cause });
         kept.lines.push(Line { at, step: 0, actor: ActorId::CONTROLLER, text });
+        link(&mut self.trail, What::Commanded { command: *command, cause });
     }
 }

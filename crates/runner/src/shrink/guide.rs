@@ -14,6 +14,14 @@ pub(crate) struct Pick {
     pub(crate) who: String,
 }
 
+impl Pick {
+    /// `choice` in a run of `actors`.
+    pub(crate) fn of(choice: Picked<String>, actors: &[String]) -> Self {
+        let who = actors.get(usize::from(choice.entity.0)).cloned().unwrap_or_default();
+        Self { choice, who }
+    }
+}
+
 /// Picks by site and actor.
 pub(crate) struct Guided<'a> {
     picks: BTreeMap<&'a str, BTreeMap<&'a str, VecDeque<u32>>>,

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use eosim_actor::{Picked, Recorder};
+use eosim_actor::Recorder;
 use eosim_scenario::{Plan, ScenarioFile};
 use eosim_types::{DefectSet, Names};
 use serde_json::Value;
@@ -134,7 +134,12 @@ impl Terms {
         let shown = self.class.shows(&result).map(|steps| Best {
             plan: plan.clone(),
             value: value_of(plan),
-            picks: picks_of(machine.choices().list(), &actors),
+            picks: machine
+                .choices()
+                .list()
+                .iter()
+                .map(|choice| Pick::of(choice.owned(), &actors))
+                .collect(),
             steps,
             story: machine.watch().take_story(),
             names,
@@ -160,17 +165,4 @@ impl Terms {
         let assembly = assemble(plan, self.defects, &mut choose);
         machine.run(plan, assembly, None)
     }
-}
-
-fn picks_of(list: &[Picked<&'static str>], actors: &[String]) -> Vec<Pick> {
-    let pick = |choice: &Picked<&'static str>| Pick {
-        choice: Picked {
-            site: choice.site.to_string(),
-            entity: choice.entity,
-            n: choice.n,
-            picked: choice.picked,
-        },
-        who: actors.get(usize::from(choice.entity.0)).cloned().unwrap_or_default(),
-    };
-    list.iter().map(pick).collect()
 }

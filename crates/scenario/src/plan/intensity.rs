@@ -31,16 +31,30 @@ pub(crate) struct Line {
     pub(crate) fault: &'static str,
     /// The rates to draw from: calm, rough, brutal.
     rates: [&'static [&'static str]; 3],
+    /// It strikes at ticks.
+    ticks: bool,
     /// Its other parameters as a scenario has them, with draws; nothing if it has none.
     more: &'static str,
 }
+
+/// The time between two ticks.
+const EVERY_MS: &str = r#"{"from": 500, "to": 3000}"#;
 
 const fn line(
     fault: &'static str,
     rates: [&'static [&'static str]; 3],
     more: &'static str,
 ) -> Line {
-    Line { fault, rates, more }
+    Line { fault, rates, ticks: false, more }
+}
+
+/// A fault that may strike at each tick.
+const fn tick(
+    fault: &'static str,
+    rates: [&'static [&'static str]; 3],
+    more: &'static str,
+) -> Line {
+    Line { ticks: true, ..line(fault, rates, more) }
 }
 
 /// Of messages, of processes, of ids.
@@ -61,86 +75,70 @@ pub(crate) const TABLE: &[Line] = &[
         [&["1/300"], &["1/100", "1/30"], &["1/30", "1/15"]],
         r#""after_ms": {"min": 0, "max": 20}"#,
     ),
-    line(
+    tick(
         "crash",
         [&["1/40"], &["1/12"], &["1/8", "1/4"]],
-        r#""target": {"one_of": ["broker", "coordinator", "leader", "any"]}, "every_ms": {"from": 500, "to": 3000}, "down_ms": {"min": 100, "max": 8000}"#,
+        r#""target": {"one_of": ["broker", "coordinator", "leader", "any"]}, "down_ms": {"min": 100, "max": 8000}"#,
     ),
-    line(
+    tick(
         "gc_pause",
         [&["1/40"], &["1/12"], &["1/8", "1/4"]],
-        r#""every_ms": {"from": 500, "to": 3000}, "pause_ms": {"min": 50, "max": 12000}"#,
+        r#""pause_ms": {"min": 50, "max": 12000}"#,
     ),
     line(
         "zombie",
         [&["1/8"], &["1/3"], &["2/3"]],
         r#""after_ms": {"min": 200, "max": 8000}, "pause_ms": {"min": 500, "max": 12000}, "successor_after_ms": {"min": 0, "max": 2000}"#,
     ),
-    line(
+    tick(
         "partition",
         [&["1/120"], &["1/60"], &["1/20"]],
-        r#""every_ms": {"from": 500, "to": 3000}, "one_way": "1/3", "lasts_ms": {"min": 50, "max": 12000}"#,
+        r#""one_way": "1/3", "lasts_ms": {"min": 50, "max": 12000}"#,
     ),
-    line(
+    tick(
         "slow_link",
         [&["1/60"], &["1/20"], &["1/8"]],
-        r#""every_ms": {"from": 500, "to": 3000}, "slower_ms": {"min": 5, "max": 2000}, "lasts_ms": {"min": 50, "max": 6000}"#,
+        r#""slower_ms": {"min": 5, "max": 2000}, "lasts_ms": {"min": 50, "max": 6000}"#,
     ),
-    line(
+    tick(
         "slow_actor",
         [&["1/60"], &["1/20"], &["1/8"]],
-        r#""every_ms": {"from": 500, "to": 3000}, "pause_ms": {"min": 1, "max": 50}, "lasts_ms": {"min": 50, "max": 4000}"#,
+        r#""pause_ms": {"min": 1, "max": 50}, "lasts_ms": {"min": 50, "max": 4000}"#,
     ),
-    line(
+    tick(
         "restart_loop",
         [&["1/80"], &["1/40"], &["1/15"]],
-        r#""every_ms": {"from": 500, "to": 3000}, "times": {"min": 2, "max": 4}, "up_ms": {"min": 10, "max": 3000}, "down_ms": {"min": 10, "max": 1500}"#,
+        r#""times": {"min": 2, "max": 4}, "up_ms": {"min": 10, "max": 3000}, "down_ms": {"min": 10, "max": 1500}"#,
     ),
-    line(
+    tick(
         "clock_jump",
         [&["1/40"], &["1/12"], &["1/6"]],
-        r#""every_ms": {"from": 500, "to": 3000}, "off_by_ms": {"min": 1, "max": 20000}"#,
+        r#""off_by_ms": {"min": 1, "max": 20000}"#,
     ),
-    line(
+    tick(
         "controller_away",
         [&["1/40"], &["1/15"], &["1/8"]],
-        r#""every_ms": {"from": 500, "to": 3000}, "lasts_ms": {"min": 50, "max": 8000}"#,
+        r#""lasts_ms": {"min": 50, "max": 8000}"#,
     ),
-    line(
+    tick(
         "replication_stall",
         [&["1/60"], &["1/20"], &["1/8"]],
-        r#""every_ms": {"from": 500, "to": 3000}, "lasts_ms": {"min": 100, "max": 15000}"#,
+        r#""lasts_ms": {"min": 100, "max": 15000}"#,
     ),
     line(
         "stale_metadata",
         [&["1/40"], &["1/12"], &["1/6"]],
         r#""delay_ms": {"min": 10, "max": 5000}"#,
     ),
-    line(
+    tick(
         "disk_error",
         [&["1/60"], &["1/25"], &["1/12"]],
-        r#""every_ms": {"from": 500, "to": 3000}, "after_write": "1/2", "down_ms": {"min": 100, "max": 6000}"#,
+        r#""after_write": "1/2", "down_ms": {"min": 100, "max": 6000}"#,
     ),
-    line(
-        "load_error",
-        [&["1/20"], &["1/8"], &["1/3"]],
-        r#""every_ms": {"from": 500, "to": 3000}, "lasts_ms": {"min": 500, "max": 3000}"#,
-    ),
-    line(
-        "reassignment",
-        [&["1/40"], &["1/15"], &["1/6"]],
-        r#""every_ms": {"from": 500, "to": 3000}"#,
-    ),
-    line(
-        "leader_election",
-        [&["1/40"], &["1/15"], &["1/6"]],
-        r#""every_ms": {"from": 500, "to": 3000}"#,
-    ),
-    line(
-        "housekeeping",
-        [&["1/40"], &["1/15"], &["1/6"]],
-        r#""every_ms": {"from": 500, "to": 3000}"#,
-    ),
+    tick("load_error", [&["1/20"], &["1/8"], &["1/3"]], r#""lasts_ms": {"min": 500, "max": 3000}"#),
+    tick("reassignment", [&["1/40"], &["1/15"], &["1/6"]], ""),
+    tick("leader_election", [&["1/40"], &["1/15"], &["1/6"]], ""),
+    tick("housekeeping", [&["1/40"], &["1/15"], &["1/6"]], ""),
 ];
 
 impl Intensity {
@@ -159,12 +157,15 @@ impl Line {
     pub(crate) fn parameters(&self, intensity: Intensity, choose: &mut Chooser<'_>) -> Value {
         let rates = self.rates[intensity as usize];
         let rate = json!(rates[pick("faults.intensity.rate", rates.len(), choose)]);
-        if self.more.is_empty() {
+        if self.more.is_empty() && !self.ticks {
             return rate;
         }
         let text = format!("{{{}}}", self.more);
         let mut more: Map<String, Value> =
             serde_json::from_str(&text).expect("a line of the table is JSON");
+        if self.ticks {
+            more.insert("every_ms".into(), serde_json::from_str(EVERY_MS).expect("JSON"));
+        }
         more.values_mut().for_each(|value| resolve_within(value, choose));
         more.insert("rate".into(), rate);
         Value::Object(more)

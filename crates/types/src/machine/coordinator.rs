@@ -70,18 +70,21 @@ pub(super) const MACHINE: Machine = Machine {
 const SETTLED: &[&str] =
     &["Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"];
 
-/// States in which something is being written, but for the fence, which is over in one step, and
-/// for a tombstone.
-const PENDING_TRANSITIONS: &[&str] = &[
+/// States in which something is being written, but for the fence, which is over in one step; the
+/// tombstone last.
+const PENDING: &[&str] = &[
     "pending Empty",
     "pending Ongoing",
     "pending PrepareCommit",
     "pending PrepareAbort",
     "pending CompleteCommit",
     "pending CompleteAbort",
+    "pending Dead",
 ];
 
-const DEAD: &[&str] = &["pending Dead"];
+/// The tombstone, which is no transition, and those that are one.
+const DEAD: &[&str] = PENDING.split_at(PENDING.len() - 1).1;
+const TRANSITIONS: &[&str] = PENDING.split_at(PENDING.len() - 1).0;
 
 const DECIDED: &[&str] = &["PrepareCommit", "PrepareAbort"];
 const IDLE: &[&str] = &["Empty", "CompleteCommit", "CompleteAbort"];
@@ -108,25 +111,18 @@ const UNREACHED: &[Unreached] = &[
     row(DECIDED, ANY_TIME, "its completion is pending in the same step (C-END-21, C-LOAD-7)"),
     row(FENCE, ANY_TIME, "the fence and its abort are one step (C-END-22)"),
     row(SETTLED, &["own ABORT"], "the coordinator prepares its fence first (C-SM-2)"),
-    row(PENDING_TRANSITIONS, &["own ABORT"], "the coordinator prepares its fence first (C-SM-2)"),
-    row(DEAD, &["own ABORT"], "the coordinator prepares its fence first (C-SM-2)"),
-    row(PENDING_TRANSITIONS, &["loaded"], "a load finds nothing pending (C-LOAD-5)"),
-    row(DEAD, &["loaded"], "a load finds nothing pending (C-LOAD-5)"),
+    row(PENDING, &["own ABORT"], "the coordinator prepares its fence first (C-SM-2)"),
+    row(PENDING, &["loaded"], "a load finds nothing pending (C-LOAD-5)"),
     row(FENCE, &["loaded"], "a load finds nothing pending (C-LOAD-5)"),
     row(IDLE, &["timed out"], "only Ongoing times out (C-TMO-1)"),
     row(DECIDED, &["timed out", "expired"], "it is neither open nor idle (C-TMO-1, C-EXP-1)"),
-    row(
-        PENDING_TRANSITIONS,
-        &["timed out", "expired"],
-        "a transition is pending (C-TMO-1, C-EXP-1)",
-    ),
-    row(DEAD, &["timed out", "expired"], "a transition is pending (C-TMO-1, C-EXP-1)"),
+    row(PENDING, &["timed out", "expired"], "a transition is pending (C-TMO-1, C-EXP-1)"),
     row(FENCE, &["timed out", "expired"], "a transition is pending (C-TMO-1, C-EXP-1)"),
     row(&["Ongoing"], &["expired"], "only an idle id expires (C-EXP-1)"),
     row(SETTLED, APPENDED, "what is being appended is pending (C-APP-4)"),
     row(FENCE, APPENDED, "a fence is never written as it is (C-SM-2)"),
     row(SETTLED, TOMBSTONE, WAITS_FOR_TOMBSTONE),
-    row(PENDING_TRANSITIONS, TOMBSTONE, WAITS_FOR_TOMBSTONE),
+    row(TRANSITIONS, TOMBSTONE, WAITS_FOR_TOMBSTONE),
     row(
         DEAD,
         &["AddOffsetsToTxn", "AddPartitionsToTxn(verify)"],

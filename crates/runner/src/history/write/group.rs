@@ -1,6 +1,6 @@
 //! Records about the members of groups, as lines say them.
 
-use eosim_types::group_log::{GroupLogRecord, GroupMetadataValue};
+use eosim_types::group_log::{ClassicMemberMetadata, GroupLogRecord, GroupMetadataValue};
 use eosim_types::{GroupId, Names, TopicPartition};
 
 use super::super::group::{Generation, Membership, Owner};
@@ -23,9 +23,7 @@ pub(super) fn membership(names: &Names, record: &GroupLogRecord) -> Option<(Grou
             (*group, Membership::AssignmentEpoch(Number(*epoch)))
         }
         R::ConsumerGroupCurrentMemberAssignment { group, member, value: Some(value) } => {
-            let assigned = value.assigned_partitions.iter();
-            let held = assigned.chain(&value.partitions_pending_revocation).map(|(tp, _)| *tp);
-            (*group, Membership::Owner(owner(names, *member, held)))
+            (*group, Membership::Owner(owner(names, *member, value.held())))
         }
         R::ConsumerGroupCurrentMemberAssignment { group, member, value: None } => {
             (*group, Membership::OwnerGone(number(*member)))
@@ -38,8 +36,8 @@ pub(super) fn membership(names: &Names, record: &GroupLogRecord) -> Option<(Grou
 }
 
 fn generation(names: &Names, value: &GroupMetadataValue) -> Generation {
-    let members = value.members.iter().filter(|_| value.is_consumer_protocol);
-    let owners = members.map(|m| owner(names, m.member, m.assignment.iter().copied()));
+    let owner = |m: &ClassicMemberMetadata| owner(names, m.member, m.assignment.iter().copied());
+    let owners = value.consumers().map(owner);
     Generation { number: Number(value.generation), owners: owners.collect() }
 }
 
