@@ -3,6 +3,7 @@
 
 mod library;
 
+use eosim_runner::defects::{TAKES, explained};
 use eosim_runner::explain::{Explain, Explanation, Inexplicable, Need, RUNS};
 use eosim_runner::recording::record;
 use eosim_runner::run::Describe;
@@ -86,4 +87,30 @@ fn a_run_like_a_recorded_one_is_that_run_if_nothing_is_taken_away() {
             guide.record(&Variant::of(&recording), DESCRIBE).expect("it was possible before");
         assert_eq!(again, recording, "{name}");
     }
+}
+
+#[test]
+fn what_a_defect_takes_is_named_if_it_is_necessary_and_not_otherwise() {
+    let rows: [(_, _, &[&str]); 3] = [
+        ("late-end-txn", Defect::CoordinatorEndTxnNoTxnIdentity, &["DELAYREQ"]),
+        ("prepared-commit-is-carried-out", Defect::CoordinatorLoadSkipsPrepared, &["TCFAIL"]),
+        ("example-2-window-of-five", Defect::LeaderDedupWindowFour, &[]),
+    ];
+    for (name, defect, named) in rows {
+        let found = explained(defect, &[scenario(name)], 10, DESCRIBE).expect(name);
+        assert_eq!(found.named, named, "{name}");
+        assert_eq!(found.is_named(), !named.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn what_it_takes_is_said_of_every_defect_that_is_caught() {
+    let said: Vec<&str> = TAKES.iter().map(|(name, _)| *name).collect();
+    let known: Vec<&str> = Defect::ALL.iter().map(|defect| defect.name()).collect();
+    assert!(said.iter().all(|name| known.contains(name)), "{said:?}");
+    let silent: Vec<&str> = eosim_runner::defects::measured()
+        .map(Defect::name)
+        .filter(|name| !said.contains(name))
+        .collect();
+    assert_eq!(silent, [""; 0]);
 }

@@ -3,11 +3,11 @@
 //!
 //! Invariant: the explanation itself knows nothing of this.
 
-use eosim_scenario::plan::{Action, OperatorStep};
+use eosim_scenario::plan::{Action, Aimed, OperatorStep};
 use eosim_scenario::{Plan, ScenarioFile};
 use eosim_types::{Defect, DefectSet};
 
-use crate::explain::{Explain, Explanation, Moment, Need, RUNS};
+use crate::explain::{Explain, Explanation, Moment, RUNS};
 use crate::recording::record;
 use crate::run::Describe;
 use crate::variant::Part;
@@ -123,7 +123,7 @@ pub fn explained(
     let (recording, _) = record(scenario, hit.seed, defects, describe);
     let found = Explain { recording: &recording, runs: RUNS, describe }.run().ok()?;
     let shown = shown(&found, &recording.plan);
-    let necessary = necessary(&found);
+    let necessary: Vec<Part> = found.necessary().iter().map(|one| one.part).collect();
     let is_none = |takes: &&str| *takes == "NONE" && necessary.is_empty();
     let named = takes.1.iter().filter(|takes| shown.contains(takes) || is_none(takes));
     Some(Explained {
@@ -136,21 +136,9 @@ pub fn explained(
     })
 }
 
-/// Necessary parts but for switches, single strikes in the place of their kind.
-fn necessary(found: &Explanation) -> Vec<Part> {
-    let needed = |need: Need| matches!(need, Need::Needed | Need::OneOfSeveral);
-    let parts = found.parts.iter().filter(|one| needed(one.need)).map(|one| one.part);
-    let parts: Vec<Part> = parts.filter(|part| !matches!(part, Part::Switch(_))).collect();
-    let strikes =
-        |kind: &str| parts.iter().any(|p| matches!(p, Part::Strike(of, _) if *of == kind));
-    let is_coarse = |part: &&Part| matches!(part, Part::Fault(kind) if strikes(kind));
-    parts.iter().filter(|part| !is_coarse(part)).copied().collect()
-}
-
 /// Everything that the explanation shows, in the words of the catalogue.
 fn shown(found: &Explanation, plan: &Plan) -> Vec<&'static str> {
-    let parts = necessary(found);
-    let of_parts = parts.iter().flat_map(|part| of_part(*part, plan));
+    let of_parts = found.necessary().into_iter().flat_map(|one| of_part(one.part, plan));
     let of_story = found.story.iter().flat_map(of_moment);
     of_parts.chain(of_story.copied()).collect()
 }
@@ -160,23 +148,7 @@ const FAILOVER: &[&str] = &["RESTART", "TCFAIL", "LFAIL", "GCFAIL"];
 fn of_part(part: Part, plan: &Plan) -> Vec<&'static str> {
     let words: &[&str] = match part {
         Part::Fault(kind) | Part::Strike(kind, _) => of_fault(kind),
-        Part::Rule(at) => {
-            match plan.aimed.get(at).map(|rule| (&rule.r#do, rule.when.answered.is_some())) {
-                Some((Action::Drop | Action::Silence | Action::Reset, true)) => &["LOSTRESP"],
-                Some((Action::DelayMs(_) | Action::Hold(_) | Action::HoldUntil(_), _)) => {
-                    if plan.aimed[at].when.answered.as_deref() == Some("FetchMetadata") {
-                        &["META", "ZTC"]
-                    } else {
-                        &["DELAYREQ"]
-                    }
-                }
-                Some((Action::LateMs(_) | Action::LateUntil(_), _)) => &["DELAYREQ", "DUPREQ"],
-                Some((Action::AnswerWith(_), _)) => &["APPENDFAIL"],
-                Some((Action::Crash(_) | Action::Stop(_), _)) => FAILOVER,
-                Some((Action::Pause(_), _)) => &["PAUSE"],
-                _ => &[],
-            }
-        }
+        Part::Rule(at) => plan.aimed.get(at).map_or(&[], of_rule),
         Part::Operator(at) => match plan.operator.get(at) {
             Some(OperatorStep::Reassign(_) | OperatorStep::ElectLeader(_)) => {
                 &["REASSIGN", "TCFAIL", "LFAIL", "GCFAIL"]
@@ -188,6 +160,22 @@ fn of_part(part: Part, plan: &Plan) -> Vec<&'static str> {
         Part::Switch(_) => &[],
     };
     words.to_vec()
+}
+
+fn of_rule(rule: &Aimed) -> &'static [&'static str] {
+    let answered = rule.when.answered.as_deref();
+    match rule.r#do {
+        Action::Drop | Action::Silence | Action::Reset if answered.is_some() => &["LOSTRESP"],
+        Action::DelayMs(_) | Action::Hold(_) | Action::HoldUntil(_) => match answered {
+            Some("FetchMetadata") => &["META", "ZTC"],
+            _ => &["DELAYREQ"],
+        },
+        Action::LateMs(_) | Action::LateUntil(_) => &["DELAYREQ", "DUPREQ"],
+        Action::AnswerWith(_) => &["APPENDFAIL"],
+        Action::Crash(_) | Action::Stop(_) => FAILOVER,
+        Action::Pause(_) => &["PAUSE"],
+        _ => &[],
+    }
 }
 
 fn of_fault(kind: &str) -> &'static [&'static str] {
