@@ -30,6 +30,12 @@ pub struct InvariantInfo {
 }
 
 impl InvariantInfo {
+    /// Is it about something that clients see? What only brokers hold harms nobody yet.
+    #[must_use]
+    pub fn is_felt(&self) -> bool {
+        self.needs.iter().flat_map(|way| way.iter()).any(|need| !need.is_of_brokers())
+    }
+
     /// A finding about `subject`.
     pub(crate) fn finding(
         &self,

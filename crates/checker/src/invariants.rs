@@ -56,3 +56,26 @@ invariants! {
 pub fn invariants() -> &'static [InvariantInfo] {
     INFOS
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_clients_never_see_is_told_from_what_they_feel() {
+        let unfelt = invariants().iter().filter(|info| !info.is_felt()).map(|info| info.name);
+        let expected = [
+            "open-transaction",
+            "producer-state",
+            "sequence-gap",
+            "aborted-index",
+            "last-stable-offset",
+            "bounds-retreat",
+            "transaction-state",
+            "group-offsets",
+            "group-assignment",
+            "assertion",
+        ];
+        assert_eq!(unfelt.collect::<Vec<_>>(), expected);
+    }
+}

@@ -67,6 +67,29 @@ needs! {
     Assertions = "assertions of the actors themselves",
 }
 
+impl Need {
+    /// Does it come from brokers, so that no client sees it?
+    #[must_use]
+    pub const fn is_of_brokers(self) -> bool {
+        matches!(
+            self,
+            Self::EndLogs
+                | Self::Healed
+                | Self::Offsets
+                | Self::WholeLogs
+                | Self::Replicas
+                | Self::StableOffsets
+                | Self::TwoDumps
+                | Self::ProducerState
+                | Self::AbortedIndex
+                | Self::TransactionCoordinators
+                | Self::GroupCoordinators
+                | Self::Groups
+                | Self::Assertions
+        )
+    }
+}
+
 /// What was there of what invariants need.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Evidence {

@@ -17,6 +17,9 @@ use crate::{pages, render, results};
 /// The file that a run can be replayed from.
 pub const CHOICES: &str = "choices.json";
 
+/// The resolved plan of a run.
+pub const PLAN: &str = "plan.json";
+
 /// The file that says why a run failed.
 pub const EXPLANATION: &str = "explain.md";
 
@@ -97,7 +100,7 @@ pub fn keep(
         folder.write(&name, text)
     };
     write(CHOICES, &recording.to_json())?;
-    write("plan.json", &recording.plan.to_json())?;
+    write(PLAN, &recording.plan.to_json())?;
     write("transcript.txt", &render::transcript(run, None))?;
     write("history.jsonl", &run.history.to_jsonl())?;
     write("dump.txt", &render::dump(run))?;
@@ -126,7 +129,7 @@ pub fn explain(
     let explain = Explain { recording, runs, describe: render::DESCRIBE };
     // An explanation that goes wrong must not take the verdict with it.
     let Ok(Ok(found)) = catch_unwind(AssertUnwindSafe(|| explain.run())) else { return Ok(None) };
-    let page = pages::explanation(&found, recording, &run.actors, ".");
+    let page = pages::explanation(&found, recording, &run.actors, (".", Some(PLAN)));
     folder.write(&format!("{place}/{EXPLANATION}"), &page.markdown())?;
     Ok(Some(pages::needed(&found, recording)))
 }

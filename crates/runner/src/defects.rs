@@ -104,10 +104,7 @@ pub fn run(
     stop: &AtomicBool,
     progress: &mut dyn Progress,
 ) -> Caught {
-    let is_named = |file: &&ScenarioFile| file.head().defects.iter().any(|d| d == defect.name());
-    let is_random = |file: &&ScenarioFile| file.head().aimed.is_empty() && !file.is_fixed();
-    let aimed: Vec<ScenarioFile> = library.iter().filter(is_named).cloned().collect();
-    let random: Vec<ScenarioFile> = library.iter().filter(is_random).cloned().collect();
+    let (aimed, random) = (aimed_at(defect, library), at_random(library));
     let mut search = |scenarios: &[ScenarioFile], first_seed| {
         let sweep = sweep(defect, scenarios, effort, first_seed);
         hit(defect, sweep?.run(stop, progress))
@@ -118,9 +115,23 @@ pub fn run(
     Caught { defect, aimed, random }
 }
 
+/// The scenarios of `library` that name `defect`.
+#[must_use]
+pub fn aimed_at(defect: Defect, library: &[ScenarioFile]) -> Vec<ScenarioFile> {
+    let names = |file: &&ScenarioFile| file.head().defects.iter().any(|d| d == defect.name());
+    library.iter().filter(names).cloned().collect()
+}
+
+/// The scenarios of `library` whose faults strike by chance alone.
+#[must_use]
+pub fn at_random(library: &[ScenarioFile]) -> Vec<ScenarioFile> {
+    let is_random = |file: &&ScenarioFile| file.head().aimed.is_empty() && !file.is_fixed();
+    library.iter().filter(is_random).cloned().collect()
+}
+
 /// Where one of `scenarios` first breaks an invariant that the entry of `defect` names, within so
 /// many seeds.
-fn aimed(defect: Defect, scenarios: &[ScenarioFile], seeds_max: u64) -> Option<Hit> {
+fn first(defect: Defect, scenarios: &[ScenarioFile], seeds_max: u64) -> Option<Hit> {
     struct Silent;
     impl Progress for Silent {
         fn seed(&mut self, _: &SeedResult) {}

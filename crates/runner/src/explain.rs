@@ -5,6 +5,7 @@
 //! with somebody looking; nothing is known of defects or scenarios.
 
 mod cone;
+mod consequence;
 mod focus;
 mod needs;
 
@@ -16,13 +17,13 @@ use eosim_types::{Duration, Instant};
 use crate::diff::{Difference, common};
 use crate::recording::{Recording, word};
 use crate::run::{Describe, Glance, named};
-use crate::shrink::class::Class;
 use crate::variant::{Guide, Linked, Part, Variant};
 use cone::Cone;
 use focus::Focus;
 use needs::Search;
 
 pub use cone::Moment;
+pub use consequence::Consequence;
 pub use needs::{Judged, Need};
 
 /// So many runs are made at most, if nothing else is said.
@@ -54,6 +55,8 @@ pub struct Explanation {
     pub struck: Vec<(Part, Instant, String)>,
     /// The run without one that is necessary.
     pub without: Option<Without>,
+    /// Where clients feel it, if only brokers see it here.
+    pub leads_to: Option<Consequence>,
     /// There were runs left when everything was tried.
     pub is_complete: bool,
 }
@@ -102,9 +105,7 @@ impl Explanation {
     /// which are what is to be explained.
     #[must_use]
     pub fn necessary(&self) -> Vec<&Judged> {
-        let mut necessary = finest(&self.parts);
-        necessary.retain(|one| !matches!(one.part, Part::Switch(_)));
-        necessary
+        necessary(&self.parts)
     }
 
     /// When the part strikes first, and the line that says so, if it was found.
@@ -140,20 +141,12 @@ impl Explain<'_> {
         if (result.digest, result.steps) != (self.recording.digest, self.recording.steps) {
             return Err(Inexplicable::NotAsRecorded);
         }
-        let class = Class::of(&result.verdict);
         let nothing = || Inexplicable::NothingBroken(word(&result.verdict).to_string());
-        let (class, broken) = class.zip(Broken::of(&base)).ok_or_else(nothing)?;
+        let broken = Broken::of(&result.verdict, &base).ok_or_else(nothing)?;
         let focus = Focus::of(&subject(&result.verdict), &base.observed);
-        let stuck_at = if class.can_be_cut() { 0 } else { result.steps };
-        let mut search = Search {
-            recording: self.recording,
-            guide: &guide,
-            class,
-            shown_at: broken.step.max(stuck_at),
-            base: &base,
-            subject: focus.records(&base.observed),
-            left: self.runs,
-        };
+        let promise = (&result.verdict, &broken);
+        let search = Search::of(self.recording, &guide, &base, promise, self.runs);
+        let mut search = search.ok_or_else(nothing)?;
         let parts = search.run();
         let is_complete = search.left > 0;
         let last = search.shown_at;
@@ -166,7 +159,9 @@ impl Explain<'_> {
             let line = &lines[*at];
             (*part, line.at, named(&line.text, &base.observed.actors))
         });
-        Ok(Explanation { broken, story, parts, struck: struck.collect(), without, is_complete })
+        let struck = struck.collect();
+        let leads_to = consequence::of(self, &result.verdict);
+        Ok(Explanation { broken, story, parts, struck, without, leads_to, is_complete })
     }
 
     /// The lines in which necessary parts act: there the run parts from the one without them.
@@ -238,6 +233,13 @@ impl Explain<'_> {
     }
 }
 
+/// The finest necessary ones, switches aside.
+fn necessary(parts: &[Judged]) -> Vec<&Judged> {
+    let mut necessary = finest(parts);
+    necessary.retain(|one| !matches!(one.part, Part::Switch(_)));
+    necessary
+}
+
 /// The necessary ones, single strikes in the place of their kind.
 fn finest(parts: &[Judged]) -> Vec<&Judged> {
     let necessary: Vec<&Judged> = parts.iter().filter(|one| one.is_necessary()).collect();
@@ -269,6 +271,7 @@ fn glance(focus: &Focus) -> Glance {
     glance.ids.extend(&focus.ids);
     glance.groups.extend(&focus.groups);
     glance.brokers.extend(&focus.brokers);
+    glance.coordinators.extend(&focus.coordinators);
     glance
 }
 
@@ -316,9 +319,9 @@ fn one_line(text: &str) -> String {
 }
 
 impl Broken {
-    fn of(run: &Linked) -> Option<Self> {
-        let result = &run.observed.result;
-        match &result.verdict {
+    /// What `verdict` says of `run`.
+    fn of(verdict: &Verdict, run: &Linked) -> Option<Self> {
+        match verdict {
             Verdict::Safety(anomalies) => Some(Self::safety(anomalies.first()?, anomalies.len())),
             Verdict::Liveness(stuck) => Some(Self::liveness(stuck, run)?),
             Verdict::Sound | Verdict::Inconclusive(_) => None,

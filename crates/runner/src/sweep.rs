@@ -14,6 +14,7 @@ use eosim_types::{DefectSet, Marks};
 
 use crate::run::RunResult;
 pub use fold::{Failure, Outcome, ScenarioSummary, SweepSummary, judge};
+pub(crate) use worker::ScenarioMachine;
 pub use worker::plan_of;
 
 /// What to sweep.

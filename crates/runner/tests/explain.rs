@@ -3,6 +3,7 @@
 
 mod library;
 
+use eosim_runner::Verdict;
 use eosim_runner::defects::{TAKES, explained};
 use eosim_runner::explain::{Explain, Explanation, Inexplicable, Need, RUNS};
 use eosim_runner::recording::record;
@@ -113,4 +114,22 @@ fn what_it_takes_is_said_of_every_defect_that_is_caught() {
         .filter(|name| !said.contains(name))
         .collect();
     assert_eq!(silent, [""; 0]);
+}
+
+#[test]
+fn what_only_brokers_see_is_followed_to_where_clients_feel_it() {
+    let found = explain("sequences-wrap", 2, Defect::SeqWrapNegative);
+    assert_eq!(found.broken.what, "producer-state");
+    let felt = found.leads_to.expect("clients feel it at another seed");
+    assert_eq!(felt.broken.what, "duplicate");
+    let again = felt.recording.replay(DESCRIBE);
+    assert_eq!((again.left, again.unused), (None, 0));
+    let Verdict::Safety(anomalies) = &again.observed.result.verdict else { panic!("it is sound") };
+    assert!(anomalies.iter().any(|anomaly| anomaly.invariant == felt.broken.what));
+    assert!(!felt.necessary().is_empty(), "a copy takes a retry, and that a lost answer");
+
+    let found = explain("example-2-window-of-five", 0, Defect::LeaderDedupWindowFour);
+    assert_eq!(found.leads_to, None, "a script of single requests asks for nothing again");
+    let found = explain("lost-responses", 0, Defect::LeaderDedupWindowZero);
+    assert_eq!((found.broken.what, found.leads_to), ("duplicate", None), "clients feel that");
 }

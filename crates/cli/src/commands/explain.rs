@@ -16,7 +16,8 @@ use crate::{output, pages};
 pub(super) fn run(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
     let model = Model::of(&args.model)?;
     let seed = args.seed.map(|seed| seed.0);
-    let Opened { name, recording, observed } = open(&args.path, seed, &model, &Change::default())?;
+    let Opened { name, recording, observed, plan } =
+        open(&args.path, seed, &model, &Change::default())?;
     let explain = Explain { recording: &recording, runs: args.runs_max, describe: DESCRIBE };
     let found = match explain.run() {
         Ok(found) => found,
@@ -26,7 +27,10 @@ pub(super) fn run(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Fail
             return Err(Failure { exit: ExitCode::NotReplayable, message });
         }
     };
-    let page = |place: &str| pages::explanation(&found, &recording, &observed.actors, place);
+    let plan = plan.map(|plan| plan.display().to_string());
+    let page = |place: &str| {
+        pages::explanation(&found, &recording, &observed.actors, (place, plan.as_deref()))
+    };
     if let Some(out) = &args.out {
         let folder = RunFolder::at(out).map_err(|error| Failure::unwritable(&error))?;
         folder.write(crate::artefacts::EXPLANATION, &page(".").markdown())?;

@@ -1,6 +1,6 @@
 //! Runs that a user names: kept ones, or a scenario and a seed; and what is different in one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use eosim_runner::exit::ExitCode;
 use eosim_runner::recording::{Observed, Recording, record};
@@ -21,6 +21,8 @@ pub(super) struct Opened {
     pub(super) name: String,
     pub(super) recording: Recording,
     pub(super) observed: Observed,
+    /// The file of its plan, if it is a kept run.
+    pub(super) plan: Option<PathBuf>,
 }
 
 /// What is different in a run from what its file says.
@@ -80,7 +82,7 @@ pub(super) fn open(
         Some(seed) => {
             let scenario = input::scenario(path, &changed)?;
             let (recording, observed) = record(&scenario, seed, changed.defects, DESCRIBE);
-            let opened = Opened { name, recording, observed };
+            let opened = Opened { name, recording, observed, plan: None };
             if change.without.is_empty() { Ok(opened) } else { vary(opened, change, None) }
         }
         None => {
@@ -91,7 +93,8 @@ pub(super) fn open(
                 let message = format!("{}: not as recorded: {left}", file.display());
                 return Err(Failure { exit: ExitCode::NotReplayable, message });
             }
-            let opened = Opened { name, recording, observed: replayed.observed };
+            let plan = Some(file.with_file_name(artefacts::PLAN));
+            let opened = Opened { name, recording, observed: replayed.observed, plan };
             if changed == Model::default() && change.without.is_empty() {
                 return Ok(opened);
             }
@@ -123,7 +126,7 @@ fn vary(opened: Opened, change: &Change, model: Option<&Model>) -> Result<Opened
     let (recording, observed) = guide.record(&variant, DESCRIBE).ok_or_else(|| {
         Failure::usage(format!("{name}: what is left of the run is nothing that the checker knows"))
     })?;
-    Ok(Opened { name, recording, observed })
+    Ok(Opened { name, recording, observed, plan: None })
 }
 
 /// The run has no part called `name`.

@@ -2,7 +2,7 @@
 
 use eosim_report::{Block, Mark, Page, PageLine, PagePart};
 use eosim_runner::diff::Outcome;
-use eosim_runner::explain::{Broken, Explanation, Judged, Moment, Need, Without};
+use eosim_runner::explain::{Broken, Consequence, Explanation, Judged, Moment, Need, Without};
 use eosim_runner::recording::Recording;
 use eosim_runner::variant::Part;
 use serde_json::{Value, json};
@@ -18,13 +18,14 @@ const NEEDED: usize = 3;
 /// Strikes that are listed by themselves.
 const STRIKES: usize = 8;
 
-/// The page; `place` is what the user calls the run, `actors` are their names by number.
+/// The page; `place` is what the user calls the run, `plan` the file of its plan, `actors` are their
+/// names by number.
 #[must_use]
 pub fn explanation(
     found: &Explanation,
     recording: &Recording,
     actors: &[String],
-    place: &str,
+    (place, plan): (&str, Option<&str>),
 ) -> Page {
     let broken = &found.broken;
     let word = if broken.what == "stuck" { "STUCK" } else { "VIOLATION" };
@@ -39,6 +40,9 @@ pub fn explanation(
     blocks.extend(necessary(found, recording));
     if let Some(without) = &found.without {
         blocks.extend(beside(without, actors));
+    }
+    if let Some(felt) = &found.leads_to {
+        blocks.extend(consequence(felt, recording, plan));
     }
     blocks.push(Block::Heading("To look further".to_string()));
     blocks.push(Block::Commands(commands(found, place)));
@@ -197,6 +201,50 @@ fn beside(without: &Without, actors: &[String]) -> Vec<Block> {
     blocks
 }
 
+/// Where clients feel it.
+fn consequence(felt: &Consequence, here: &Recording, plan: Option<&str>) -> Vec<Block> {
+    let broken = &felt.broken;
+    let is_here = felt.recording == *here;
+    let run = match (is_here, felt.set.is_empty()) {
+        (true, _) => "later in this run".to_string(),
+        (false, true) => format!("the same plan at seed {}", felt.recording.seed),
+        (false, false) => {
+            format!("the same plan at seed {}, with faults at random besides", felt.recording.seed)
+        }
+    };
+    let necessary = felt.necessary();
+    let parts = necessary.iter().take(NEEDED).map(|one| {
+        let (part, about) = (one.part, about(one.part, &felt.recording.plan));
+        format!("{part}: {about}")
+    });
+    let more = necessary.len().saturating_sub(NEEDED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let needed: Vec<String> = parts.chain(more).collect();
+    let needed = match needed.is_empty() {
+        true => "no fault, ordinary traffic suffices".to_string(),
+        false => needed.join("; "),
+    };
+    let facts = [("where", run), ("what", format!("{}: {}", broken.what, broken.sentence))];
+    let facts = facts.into_iter().chain([("promised", broken.promise.to_string())]);
+    let facts = facts.chain([("needed", needed)]).map(|(name, said)| (name.to_string(), said));
+    let mut blocks = vec![
+        Block::Heading("What it leads to".to_string()),
+        Block::Text("Only brokers see it here. This is how clients come to feel it.".to_string()),
+        Block::Facts(facts.collect()),
+    ];
+    let again = plan.filter(|_| !is_here).map(|plan| made_again(felt, plan));
+    blocks.extend(again.map(|command| Block::Commands(vec![command])));
+    blocks
+}
+
+/// The command that runs it.
+fn made_again(felt: &Consequence, plan: &str) -> String {
+    let sets: String = felt.set.iter().map(|set| format!(" --set {set}")).collect();
+    let defects = felt.recording.defects.iter();
+    let defects: String = defects.map(|one| format!(" --defect {}", one.name())).collect();
+    format!("eosim run {plan} --seed {}{sets}{defects}", felt.recording.seed)
+}
+
 fn commands(found: &Explanation, place: &str) -> Vec<String> {
     let mut commands = Vec::new();
     commands.push(format!("eosim show {place} --as transcript"));
@@ -265,6 +313,15 @@ pub fn explanation_json(found: &Explanation, recording: &Recording) -> Value {
             "parts": without.parts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "verdict": without.verdict,
             "difference": super::difference_json(&without.difference),
+        })),
+        "leads_to": found.leads_to.as_ref().map(|felt| json!({
+            "verdict": felt.broken.what,
+            "promise": felt.broken.promise,
+            "sentence": felt.broken.sentence,
+            "step": felt.broken.step,
+            "seed": felt.recording.seed,
+            "set": felt.set,
+            "necessary": felt.necessary().iter().map(|one| one.part.to_string()).collect::<Vec<_>>(),
         })),
     })
 }

@@ -81,6 +81,9 @@ pub struct Explained {
     pub named: Vec<&'static str>,
     /// The necessary parts that the explanation finds, switches aside.
     pub necessary: Vec<String>,
+    /// The promise that clients feel, if the one that is broken first is none of theirs, and what is
+    /// necessary for that.
+    pub felt: Option<(&'static str, Vec<String>)>,
 }
 
 impl Explained {
@@ -94,18 +97,28 @@ impl Explained {
     #[must_use]
     pub fn row(&self) -> String {
         let list = |all: &[&str]| if all.is_empty() { "-".to_string() } else { all.join(", ") };
-        let necessary: Vec<String> =
-            self.necessary.iter().map(|part| format!("`{part}`")).collect();
-        let necessary =
-            if necessary.is_empty() { "no fault".to_string() } else { necessary.join(", ") };
         let Self { defect, scenario, seed, .. } = self;
         let (takes, named) = (list(self.takes), list(&self.named));
-        format!("| `{defect}` | {takes} | {named} | {necessary} | `{scenario}` {seed} |")
+        let necessary = parts(&self.necessary);
+        let felt = self.felt.as_ref().map(|(what, needed)| format!("{what}: {}", parts(needed)));
+        let felt = felt.unwrap_or_else(|| "-".to_string());
+        format!("| `{defect}` | {takes} | {named} | {necessary} | {felt} | `{scenario}` {seed} |")
     }
 }
 
-/// Explains the first run of `scenarios`, which are aimed at `defect`, that breaks one of its
-/// invariants within so many seeds.
+/// So many parts are listed.
+const PARTS: usize = 4;
+
+fn parts(all: &[String]) -> String {
+    let listed = all.iter().take(PARTS).map(|part| format!("`{part}`"));
+    let more = all.len().saturating_sub(PARTS);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let listed: Vec<String> = listed.chain(more).collect();
+    if listed.is_empty() { "no fault".to_string() } else { listed.join(", ") }
+}
+
+/// Explains the first run of `scenarios` that breaks one of the invariants of `defect` within so many
+/// seeds.
 #[must_use]
 pub fn explained(
     defect: Defect,
@@ -114,11 +127,8 @@ pub fn explained(
     describe: Describe,
 ) -> Option<Explained> {
     let takes = TAKES.iter().find(|(name, _)| *name == defect.name())?;
-    let is_aimed =
-        |file: &&ScenarioFile| file.head().defects.iter().any(|name| name == defect.name());
-    let aimed: Vec<ScenarioFile> = scenarios.iter().filter(is_aimed).cloned().collect();
-    let hit = super::aimed(defect, &aimed, seeds)?;
-    let scenario = aimed.iter().find(|file| file.head().name == hit.scenario)?;
+    let hit = super::first(defect, scenarios, seeds)?;
+    let scenario = scenarios.iter().find(|file| file.head().name == hit.scenario)?;
     let defects = DefectSet::NONE.with(defect);
     let (recording, _) = record(scenario, hit.seed, defects, describe);
     let found = Explain { recording: &recording, runs: RUNS, describe }.run().ok()?;
@@ -133,26 +143,35 @@ pub fn explained(
         takes: takes.1,
         named: named.copied().collect(),
         necessary: necessary.iter().map(ToString::to_string).collect(),
+        felt: found.leads_to.as_ref().map(|felt| {
+            let necessary = felt.necessary().into_iter().map(|one| one.part.to_string());
+            (felt.broken.what, necessary.collect())
+        }),
     })
 }
 
 /// Everything that the explanation shows, in the words of the catalogue.
 fn shown(found: &Explanation, plan: &Plan) -> Vec<&'static str> {
     let of_parts = found.necessary().into_iter().flat_map(|one| of_part(one.part, plan));
-    let of_story = found.story.iter().flat_map(of_moment);
-    of_parts.chain(of_story.copied()).collect()
+    let of_story = found.story.iter().flat_map(of_moment).copied();
+    let felt = found.leads_to.iter().flat_map(|felt| {
+        let necessary = felt.necessary().into_iter();
+        necessary.flat_map(|one| of_part(one.part, &felt.recording.plan))
+    });
+    of_parts.chain(of_story).chain(felt).collect()
 }
 
 const FAILOVER: &[&str] = &["RESTART", "TCFAIL", "LFAIL", "GCFAIL"];
+
+/// Another leads, with what it coordinates.
+const MOVED: &[&str] = &["REASSIGN", "TCFAIL", "LFAIL", "GCFAIL"];
 
 fn of_part(part: Part, plan: &Plan) -> Vec<&'static str> {
     let words: &[&str] = match part {
         Part::Fault(kind) | Part::Strike(kind, _) => of_fault(kind),
         Part::Rule(at) => plan.aimed.get(at).map_or(&[], of_rule),
         Part::Operator(at) => match plan.operator.get(at) {
-            Some(OperatorStep::Reassign(_) | OperatorStep::ElectLeader(_)) => {
-                &["REASSIGN", "TCFAIL", "LFAIL", "GCFAIL"]
-            }
+            Some(OperatorStep::Reassign(_) | OperatorStep::ElectLeader(_)) => MOVED,
             Some(OperatorStep::DeleteRecords(_)) => &["RETENTION"],
             Some(OperatorStep::UpdateFeatures(_)) => &["MIXVER"],
             _ => &[],
@@ -187,7 +206,7 @@ fn of_fault(kind: &str) -> &'static [&'static str] {
         "stale_metadata" | "controller_away" => &["META", "ZTC"],
         "clock_jump" => &["CLOCK"],
         "load_error" => &["SLOWLOAD"],
-        "reassignment" => &["REASSIGN"],
+        "reassignment" => MOVED,
         "leader_election" => &["LFAIL", "TCFAIL", "GCFAIL"],
         "replication_stall" => &["APPENDFAIL"],
         "housekeeping" => &["COMPACT", "EXPIRE", "RETENTION"],
@@ -206,6 +225,8 @@ fn of_moment(moment: &Moment) -> Vec<&'static &'static str> {
     const TEXTS: &[(&str, &str)] = &[
         ("log start", "RETENTION"),
         ("log cut", "TRUNC"),
+        ("compacted", "COMPACT"),
+        ("could not be written", "APPENDFAIL"),
         ("forgotten", "EXPIRE"),
         ("leads __transaction_state", "TCFAIL"),
         ("leads __consumer_offsets", "GCFAIL"),

@@ -5,11 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use eosim_types::observation::{Observed as Saw, ReplicaDump, TransactionRef};
+use eosim_types::observation::{
+    CoordinatorDump, Observed as Saw, ReplicaDump, TransactionDump, TransactionRef,
+};
 use eosim_types::record::{Payload, RecordBatch};
 use eosim_types::{
-    ActorId, BrokerId, GroupId, Names, ProducerEpoch, ProducerId, TopicPartition, TransactionalId,
-    Value,
+    ActorId, BrokerId, GroupId, Names, ProducerEpoch, ProducerId, Topic, TopicPartition,
+    TransactionalId, Value,
 };
 
 use crate::diff::outcome::{of_partition, of_record, of_transaction};
@@ -27,6 +29,8 @@ pub(super) struct Focus {
     pub(super) groups: BTreeSet<GroupId>,
     pub(super) actors: BTreeSet<ActorId>,
     pub(super) brokers: BTreeSet<BrokerId>,
+    /// The partitions whose leaders coordinate the ids and groups.
+    pub(super) coordinators: BTreeSet<TopicPartition>,
 }
 
 /// So many records are taken from a batch or a transaction that is named without them.
@@ -111,6 +115,28 @@ impl Focus {
         if self.producers.is_empty() {
             self.producers.extend(of_ids);
         }
+        self.coordinators_of_ids_and_groups(run);
+    }
+
+    fn coordinators_of_ids_and_groups(&mut self, run: &Observed) {
+        for observation in run.history.observations() {
+            if let Saw::OffsetsSent { transaction, group, .. } = &observation.what
+                && self.transactions.contains(transaction)
+            {
+                self.groups.insert(*group);
+            }
+        }
+        let ids = run.dump.transactions.iter();
+        let ids = ids.filter(|held| self.ids.contains(&held.transactional_id));
+        let of_id = |held: &TransactionDump| {
+            TopicPartition::new(Topic::TRANSACTION_STATE, held.txn_topic_partition)
+        };
+        self.coordinators.extend(ids.map(of_id));
+        let groups = run.dump.coordinators.iter();
+        let holds = |held: &&CoordinatorDump| {
+            held.offsets.iter().any(|offset| self.groups.contains(&offset.group))
+        };
+        self.coordinators.extend(groups.filter(holds).map(|held| held.partition));
     }
 
     fn records_at_offsets(&mut self, run: &Observed) {

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use eosim_checker::{Anomaly, Verdict};
 
-use super::focus::words;
+use super::focus::{Focus, words};
+use super::{Broken, subject};
 use crate::recording::{Recording, word};
 use crate::run::RunResult;
 use crate::shrink::class::Class;
@@ -68,7 +69,22 @@ impl Judged {
     }
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    /// For what breaks `promise` in the run `base`; `None` if nothing does.
+    pub(super) fn of(
+        recording: &'a Recording,
+        guide: &'a Guide,
+        base: &'a Linked,
+        (verdict, broken): (&Verdict, &Broken),
+        left: u64,
+    ) -> Option<Self> {
+        let class = Class::of(verdict)?;
+        let stuck_at = if class.can_be_cut() { 0 } else { recording.steps };
+        let shown_at = broken.step.max(stuck_at);
+        let subject = Focus::of(&subject(verdict), &base.observed).records(&base.observed);
+        Some(Self { recording, guide, class, shown_at, base, subject, left })
+    }
+
     /// Does the same thing break without `parts`, in the same run or, if no single strikes are
     /// meant, at one of some other seeds? And how does that run end? `None` if no run is left.
     fn breaks(&mut self, parts: &[Part]) -> Option<(bool, String)> {

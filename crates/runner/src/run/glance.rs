@@ -32,6 +32,8 @@ pub(crate) struct Glance {
     pub(crate) groups: Vec<GroupId>,
     /// Brokers whose replicas are of interest though they do not lead.
     pub(crate) brokers: Vec<BrokerId>,
+    /// Partitions of which only leadership and what is lost of them matter: those of coordinators.
+    pub(crate) coordinators: Vec<TopicPartition>,
     /// The steps that are looked at, the first and the last.
     pub(crate) steps: (u64, u64),
     last: BTreeMap<BrokerId, ClusterDump>,
@@ -48,7 +50,8 @@ impl Glance {
         }
         let id = broker.spec().id;
         let mut now = ClusterDump::default();
-        broker.dump_where(&|partition| self.partitions.contains(&partition), &mut now);
+        let is_wanted = |tp| self.partitions.contains(&tp) || self.coordinators.contains(&tp);
+        broker.dump_where(&is_wanted, &mut now);
         now.transactions.retain(|held| self.ids.contains(&held.transactional_id));
         now.coordinators.iter_mut().for_each(|held| {
             held.offsets.retain(|offset| self.groups.contains(&offset.group));
@@ -61,7 +64,8 @@ impl Glance {
         }
         if let Some(before) = self.last.get(&id).filter(|before| **before != now) {
             let follows = self.brokers.contains(&id);
-            let found = differences::between(before, &now, names, follows).into_iter();
+            let is_whole = |tp| self.partitions.contains(&tp);
+            let found = differences::between(before, &now, names, (follows, &is_whole)).into_iter();
             let change = |(weight, text)| Change { step, broker: id, weight, text };
             self.changes.extend(found.map(change));
         }

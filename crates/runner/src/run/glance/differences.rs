@@ -1,9 +1,9 @@
 //! What is different between two looks at one broker, in words.
 
-use eosim_types::Names;
 use eosim_types::message::ProducerState;
 use eosim_types::observation::{ClusterDump, OffsetDump, ReplicaDump, TransactionDump};
 use eosim_types::record::{Payload, RecordBatch};
+use eosim_types::{Names, TopicPartition};
 
 /// So many appended batches of one step are told.
 const BATCHES: usize = 3;
@@ -12,19 +12,25 @@ const BATCHES: usize = 3;
 type Found = Vec<(u8, String)>;
 
 /// What is different, in the order in which things are held. What followers do after their leaders
-/// says little, unless `followers_count`.
+/// says little, unless `followers_count`; of a partition that is not `whole`, who leads it and what it
+/// loses.
 pub(super) fn between(
     before: &ClusterDump,
     now: &ClusterDump,
     names: &Names,
-    followers_count: bool,
+    (followers_count, is_whole): (bool, &dyn Fn(TopicPartition) -> bool),
 ) -> Found {
     let mut found = Found::new();
     for replica in &now.replicas {
         let same = |old: &&ReplicaDump| old.partition == replica.partition;
         let mut of_this = Found::new();
         match before.replicas.iter().find(same) {
-            Some(old) => of_replica(old, replica, names, &mut of_this),
+            Some(old) => {
+                of_life(old, replica, names, &mut of_this);
+                if is_whole(replica.partition) {
+                    of_log(old, replica, names, &mut of_this);
+                }
+            }
             None => of_this.push((3, format!("{} is hosted", names.partition(replica.partition)))),
         }
         if !replica.is_leader && !followers_count {
@@ -50,7 +56,8 @@ fn is_same(one: &TransactionDump, other: &TransactionDump) -> bool {
         == (other.transactional_id, other.txn_topic_partition)
 }
 
-fn of_replica(old: &ReplicaDump, now: &ReplicaDump, names: &Names, found: &mut Found) {
+/// Who leads it, and what is gone of it.
+fn of_life(old: &ReplicaDump, now: &ReplicaDump, names: &Names, found: &mut Found) {
     let name = names.partition(now.partition);
     if old.is_leader != now.is_leader {
         let role = if now.is_leader { "leads" } else { "no longer leads" };
@@ -65,6 +72,19 @@ fn of_replica(old: &ReplicaDump, now: &ReplicaDump, names: &Names, found: &mut F
         let (from, to) = (old.log_end_offset, now.log_end_offset);
         found.push((5, format!("{name}: log cut from {from} to {to}")));
     }
+    let kept =
+        |batch: &&RecordBatch| now.batches.iter().any(|b| b.base_offset == batch.base_offset);
+    let range = now.log_start_offset..now.log_end_offset;
+    let there = old.batches.iter().filter(|batch| range.contains(&batch.base_offset));
+    match there.filter(|batch| !kept(batch)).count() {
+        0 => {}
+        gone => found.push((4, format!("{name}: compacted, {gone} batches fewer"))),
+    }
+}
+
+/// What it holds.
+fn of_log(old: &ReplicaDump, now: &ReplicaDump, names: &Names, found: &mut Found) {
+    let name = names.partition(now.partition);
     appended(&name, old, now, names, found);
     for entry in &now.aborted_transactions {
         if !old.aborted_transactions.contains(entry) {
@@ -171,6 +191,11 @@ fn of_transaction(
     {
         parts.push(format!("{} is being written", pending.name()));
     }
+    if let (Some(pending), None) = (old.pending_state, now.pending_state)
+        && now.state != pending
+    {
+        parts.push(format!("{} could not be written", pending.name()));
+    }
     parts.extend(part("producer id", old.producer_id.0, now.producer_id.0));
     let epochs = (i64::from(old.producer_epoch.0), i64::from(now.producer_epoch.0));
     parts.extend(part("epoch", epochs.0, epochs.1));
@@ -182,7 +207,8 @@ fn of_transaction(
     }
     if !parts.is_empty() {
         let begins = now.pending_state.is_some() && old.pending_state.is_none();
-        let weight = match (old.state == now.state, begins) {
+        let fails = old.pending_state.is_some() && now.pending_state.is_none();
+        let weight = match (old.state == now.state, begins || fails) {
             (false, _) => 5,
             (true, true) => 4,
             (true, false) => 3,
@@ -214,5 +240,6 @@ fn of_offsets(before: &ClusterDump, now: &ClusterDump, names: &Names, found: &mu
         };
         !new.iter().any(replaced)
     };
-    found.extend(old.iter().filter(is_gone).map(|e| (4, format!("- {}", words(e)))));
+    let weight = |entry: &OffsetDump| if entry.producer_id.0 == -1 { 5 } else { 4 };
+    found.extend(old.iter().filter(is_gone).map(|e| (weight(e), format!("- {}", words(e)))));
 }
