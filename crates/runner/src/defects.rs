@@ -131,7 +131,8 @@ pub fn at_random(library: &[ScenarioFile]) -> Vec<ScenarioFile> {
 
 /// Where one of `scenarios` first breaks an invariant that the entry of `defect` names, within so
 /// many seeds.
-fn first(defect: Defect, scenarios: &[ScenarioFile], seeds_max: u64) -> Option<Hit> {
+#[must_use]
+pub fn first(defect: Defect, scenarios: &[ScenarioFile], seeds_max: u64) -> Option<Hit> {
     struct Silent;
     impl Progress for Silent {
         fn seed(&mut self, _: &SeedResult) {}
