@@ -8,7 +8,9 @@ mod tool;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use compare::{DiffArgs, ExplainArgs, FirstSideArgs, PageForm, SecondSideArgs, SideArgs};
+pub use compare::{
+    DiffArgs, ExplainArgs, FirstSideArgs, PageForm, SecondSideArgs, SideArgs, VersionsArgs,
+};
 pub use parse::{Partition, Seed, SeedRange, WallTime};
 pub use report::{
     CheckArgs, CoverageArgs, DotArgs, ListArgs, ListKind, MachineName, ReportArgs, ShowArgs,
@@ -124,6 +126,8 @@ pub enum Command {
     Report(ReportArgs),
     /// A state machine as it is in the code, for Graphviz
     Dot(DotArgs),
+    /// Which releases of Kafka are affected by what, each shown by a scenario
+    Versions(VersionsArgs),
     /// Prints the JSON Schema of scenario files, or of the lines of histories
     Schema(SchemaArgs),
     /// Prints completions for a shell

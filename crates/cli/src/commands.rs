@@ -19,6 +19,7 @@ mod shrink;
 mod source;
 mod sweep;
 mod verify;
+mod versions;
 
 use std::fmt;
 use std::thread::available_parallelism;
@@ -99,6 +100,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Defects(args) => defects::run(args, how),
         Command::Coverage(args) => coverage::run(args, how),
         Command::Report(args) => report::run(args),
+        Command::Versions(args) => versions::run(args, how),
         Command::Dot(args) => dot::run(*args, how),
         Command::Schema(args) => schema::run(*args),
         Command::Completions(args) => completions::run(*args),

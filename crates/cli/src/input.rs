@@ -26,7 +26,12 @@ impl Model {
     /// # Errors
     /// If a replacement cannot be read, or there is no such defect.
     pub fn of(args: &ModelArgs) -> Result<Self, InputError> {
-        let overrides = args.sets.iter().map(|set| replacement("--set", set));
+        let kafka = args.kafka.map(|kafka| format!("kafka=\"{}\"", kafka.name()));
+        let level = args.transaction_version.map(|level| format!("transaction_version={level}"));
+        let flags = [("--kafka", kafka), ("--transaction-version", level)];
+        let flags = flags.iter().filter_map(|(flag, set)| Some(replacement(flag, set.as_ref()?)));
+        let sets = args.sets.iter().map(|set| replacement("--set", set));
+        let overrides = flags.chain(sets);
         let released = if args.as_released { DefectSet::as_released() } else { DefectSet::NONE };
         let released = args.repairs.iter().try_fold(released, |set, name| {
             Ok::<_, InputError>(set.without(upstream_finding("--repair", name)?))

@@ -15,7 +15,7 @@ use eosim_types::message::{
 use eosim_types::observation::Observed;
 use eosim_types::record::{Payload, RecordBatch};
 use eosim_types::version::TransactionVersion;
-use eosim_types::{Duration, ErrorCode};
+use eosim_types::{DefectSet, Duration, ErrorCode};
 use harness::reader::{Reader, abort, answer, batch, commit, empty, listed, records};
 use harness::{image, t};
 
@@ -234,18 +234,27 @@ fn what_an_answer_does_not_tell_is_kept_k_pos_4() {
 }
 
 #[test]
-fn beginning_offsets_take_the_place_of_the_bound_k_off_2() {
-    let mut reader = Reader::new(ReadCommitted, 500);
-    reader.start_at(0);
-    reader.fetched(answer(vec![], &[]));
-    assert_eq!(reader.consumer.current_lag(t(0)), Some(150));
+fn beginning_offsets_take_the_place_of_the_bound_as_released_only_k_off_2() {
     let partition = t(0);
-    reader.consumer.call(ConsumerCall::BeginningOffsets { partition }, reader.now);
-    assert_eq!(reader.turn(), None);
-    let (_, correlation, _) = reader.wire.pop().expect("a question");
-    reader.consumer.arrived(correlation, Some(listed(&[(0, 3)]).into()));
-    assert_eq!(reader.turn(), Some(Ok(Returned::Offset(3))));
-    assert_eq!(reader.consumer.current_lag(t(0)), Some(3));
+    let beginning = ConsumerCall::BeginningOffsets { partition };
+    let end = ConsumerCall::EndOffsets { partition };
+    for (as_released, call, lag) in
+        [(true, &beginning, 3), (false, &beginning, 150), (false, &end, 3)]
+    {
+        let mut reader = Reader::new(ReadCommitted, 500);
+        if as_released {
+            reader.defects = DefectSet::as_released();
+        }
+        reader.start_at(0);
+        reader.fetched(answer(vec![], &[]));
+        assert_eq!(reader.consumer.current_lag(t(0)), Some(150));
+        reader.consumer.call(call.clone(), reader.now);
+        assert_eq!(reader.turn(), None);
+        let (_, correlation, _) = reader.wire.pop().expect("a question");
+        reader.consumer.arrived(correlation, Some(listed(&[(0, 3)]).into()));
+        assert_eq!(reader.turn(), Some(Ok(Returned::Offset(3))));
+        assert_eq!(reader.consumer.current_lag(t(0)), Some(lag), "{call:?}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub mod store;
 pub mod sweep;
 pub mod variant;
 pub mod verify;
+pub mod versions;
 
 pub use eosim_checker::{Anomaly, InvariantInfo, Lacking, Need, Stuck, Verdict, invariants};
 pub use eosim_scenario::plan::{Expectation, FAULTS};

@@ -23,7 +23,8 @@ impl TransactionCoordinator {
         let next = cx.env.now + cx.config.abort_timed_out_transactions_interval;
         cx.set_timer(CoordinatorTimer::AbortTimedOutTransactions, next);
         for (transactional_id, producer_id) in self.timed_out_transactions(cx) {
-            if self.abort_timed_out(cx, transactional_id, producer_id).is_err() {
+            let stops = cx.env.on(Defect::UpstreamCoordinatorTimeoutsStopAtLastEpoch);
+            if self.abort_timed_out(cx, transactional_id, producer_id).is_err() && stops {
                 break;
             }
         }

@@ -273,6 +273,9 @@ defects! {
         "An ABORT at epoch 32767 that is asked for again is refused (C-END-9, C-END-16).";
     UpstreamCoordinatorDowngradeWedgesId = "upstream.coordinator.downgrade_wedges_id", Upstream, [],
         "Lowering transaction.version to 0 leaves ids of version 2 unusable until a reload (C-REC-2).";
+    UpstreamCoordinatorTimeoutsStopAtLastEpoch =
+        "upstream.coordinator.timeouts_stop_at_last_epoch", Upstream, ["stuck"],
+        "Up to 4.2 one id left at epoch 32767 ends every pass of the task that aborts what has timed out (C-SM-2, C-TMO-2).";
     UpstreamCoordinatorLastEpochForgotten = "upstream.coordinator.last_epoch_forgotten", Upstream,
         [],
         "Before 4.5 a new coordinator fences the retry of an InitProducerId that bumped (C-INIT-21, KAFKA-20357).";
@@ -294,6 +297,8 @@ defects! {
         "Batches left at commit are sent in the version of the next transaction, after a downgrade (P-TV-3).";
     UpstreamProducerWrapRetryReorders = "upstream.producer.wrap_retry_reorders", Upstream, [],
         "A retry across the sequence wrap is resent in the wrong order (P-ACC-7).";
+    UpstreamConsumerEndOffsetOverwritten = "upstream.consumer.end_offset_overwritten", Upstream, [],
+        "beginningOffsets() overwrites the bound that the lag is reckoned by (K-OFF-2).";
     UpstreamGroupAssignmentToldOnce = "upstream.group.assignment_told_once", Upstream, [],
         "A KIP-848 member whose new assignment went with a lost answer may never hear of it (KIP-848).";
 }

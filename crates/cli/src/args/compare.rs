@@ -170,3 +170,29 @@ side! {
     "b-set" "EOSIM_B_SET", "b-defect" "EOSIM_B_DEFECT",
     "b-kafka" "EOSIM_B_KAFKA", "b-without" "EOSIM_B_WITHOUT"
 }
+
+/// Which releases of Kafka are affected by what.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim versions
+  eosim versions --as markdown > versions.md
+  eosim versions upstream.coordinator.timeouts_stop_at_last_epoch --format json
+
+Nothing of the answer is written down: each cell is a run of the scenario on the model of that
+release, which recordings of it have judged (eosim conform).")]
+pub struct VersionsArgs {
+    /// Only these; all if none is given
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// In which form
+    #[arg(long = "as", value_enum, value_name = "FORM", default_value_t, env = "EOSIM_AS")]
+    pub form: PageForm,
+    /// So many seeds are run on a release before it counts as not affected
+    #[arg(long, value_name = "NUMBER", default_value_t = 10, env = "EOSIM_SEEDS_MAX",
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub seeds_max: u64,
+    /// Where the scenarios are
+    #[arg(long, value_name = "FOLDER", default_value = "scenarios", env = "EOSIM_SCENARIOS")]
+    pub scenarios: PathBuf,
+}

@@ -4,6 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use eosim_types::version::KafkaVersion;
+
 /// A seed: decimal, `0x…`, or a commit id of 40 digits, of which the first 16 count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seed(pub u64);
@@ -93,6 +96,13 @@ impl FromStr for Partition {
             (part.parse().map_err(|_| expected())?, of.parse().map_err(|_| expected())?);
         if (1..=of).contains(&part) { Ok(Self { part, of }) } else { Err(expected()) }
     }
+}
+
+/// Reads one of the versions that the model knows.
+pub(crate) fn kafka_version() -> impl TypedValueParser<Value = KafkaVersion> {
+    let names = KafkaVersion::ALL.iter().map(|version| version.name());
+    let parser = PossibleValuesParser::new(names);
+    parser.map(|name| KafkaVersion::from_name(&name).expect("one of the possible values"))
 }
 
 #[cfg(test)]

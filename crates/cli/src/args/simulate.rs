@@ -4,11 +4,20 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::parse::{Partition, Seed, SeedRange, WallTime};
+use eosim_types::version::KafkaVersion;
+
+use super::parse::{Partition, Seed, SeedRange, WallTime, kafka_version};
 
 /// What is simulated, besides the scenario.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Args)]
 pub struct ModelArgs {
+    /// The release of all brokers and clients, 3.9 to 4.5, in place of the scenario's
+    #[arg(long, value_name = "VERSION", env = "EOSIM_KAFKA", value_parser = kafka_version())]
+    pub kafka: Option<KafkaVersion>,
+    /// The level of transaction.version, 0 to 2, in place of the scenario's
+    #[arg(long, value_name = "LEVEL", env = "EOSIM_TRANSACTION_VERSION",
+          value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub transaction_version: Option<u8>,
     /// Replaces a value of the scenario, such as faults.lost_response=1/100
     #[arg(long = "set", value_name = "PATH=VALUE", env = "EOSIM_SET", value_delimiter = ';')]
     pub sets: Vec<String>,

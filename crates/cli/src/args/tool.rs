@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use eosim_types::version::KafkaVersion;
+
+use super::parse::kafka_version;
 
 /// The model against answers recorded from real Kafka.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
@@ -19,13 +20,6 @@ pub struct ConformArgs {
     /// The Kafka version of the brokers, 3.9 to 4.5; that of the recording if not given
     #[arg(long, value_name = "VERSION", env = "EOSIM_KAFKA", value_parser = kafka_version())]
     pub kafka: Option<KafkaVersion>,
-}
-
-/// Reads one of the versions that the model knows.
-fn kafka_version() -> impl TypedValueParser<Value = KafkaVersion> {
-    let names = KafkaVersion::ALL.iter().map(|version| version.name());
-    let parser = PossibleValuesParser::new(names);
-    parser.map(|name| KafkaVersion::from_name(&name).expect("one of the possible values"))
 }
 
 /// The schema of a file that users write.

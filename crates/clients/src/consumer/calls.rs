@@ -253,7 +253,8 @@ impl Consumer {
         }
         if self.listing.on_the_wire.is_none() && self.listing.retry_at <= cx.now() {
             self.lists += 1;
-            let purpose = ListedFor::Call(self.lists);
+            let is_end = timestamp == ListOffsetsTimestamp::Latest;
+            let purpose = ListedFor::Call { number: self.lists, is_end };
             let sent = self.send_lists(&[(partition, timestamp)], purpose, cx, out);
             self.listing.on_the_wire = (!sent.is_empty()).then_some(self.lists);
         }

@@ -8,7 +8,7 @@ use eosim_types::message::{
     ApiKey, IsolationLevel, ListOffsetsAsker, ListOffsetsPartition, ListOffsetsRequest,
     ListOffsetsTimestamp, Response,
 };
-use eosim_types::{BrokerId, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{BrokerId, Defect, ErrorCode, Few, LeaderEpoch, TopicPartition, rule};
 
 use super::assigned::Assigned;
 use super::{Consumer, ConsumerOutcome, InFlight};
@@ -23,7 +23,12 @@ pub(super) enum ListedFor {
     /// One who reads for ever and asks for the end besides.
     EndOffset,
     /// `endOffsets()` or `beginningOffsets()`, in the request of this number.
-    Call(u32),
+    Call {
+        /// Which request.
+        number: u32,
+        /// Is it the end that is asked for?
+        is_end: bool,
+    },
     /// `currentLag()`.
     Lag,
 }
@@ -128,7 +133,7 @@ impl Consumer {
                 self.list_error = thrown.or(self.list_error.take());
                 self.is_asking_for_lag = false;
             }
-            ListedFor::EndOffset | ListedFor::Call(_) => {}
+            ListedFor::EndOffset | ListedFor::Call { .. } => {}
         }
     }
 
@@ -143,14 +148,16 @@ impl Consumer {
         match purpose {
             ListedFor::Reset => return self.position_listed(partition, offset, cx),
             ListedFor::EndOffset => self.end_listed(partition, offset, cx),
-            ListedFor::Call(number) if self.listing.on_the_wire == Some(number) => {
+            ListedFor::Call { number, .. } if self.listing.on_the_wire == Some(number) => {
                 self.listing.on_the_wire = None;
                 self.listing.listed = offset.map(Ok).or_else(|| thrown.cloned().map(Err));
                 self.listing.retry_at = cx.now() + self.config.retry_backoff;
             }
-            ListedFor::Call(_) | ListedFor::Lag => {}
+            ListedFor::Call { .. } | ListedFor::Lag => {}
         }
-        if let Some(offset) = offset {
+        let is_bound = !matches!(purpose, ListedFor::Call { is_end: false, .. })
+            || cx.env.on(Defect::UpstreamConsumerEndOffsetOverwritten);
+        if let Some(offset) = offset.filter(|_| is_bound) {
             rule!(cx.env, "K-OFF-2");
             self.remember_bound(partition, offset);
         }

@@ -17,8 +17,8 @@ use eosim_types::record::{
 };
 use eosim_types::version::TransactionVersion;
 use eosim_types::{
-    ActorId, BrokerId, CoordinatorEpoch, Duration, ErrorCode, Instant, LeaderEpoch, Marks,
-    ProducerEpoch, ProducerId, Sequence, Value,
+    ActorId, BrokerId, CoordinatorEpoch, DefectSet, Duration, Env, ErrorCode, Instant, LeaderEpoch,
+    Marks, ProducerEpoch, ProducerId, Sequence, Value,
 };
 
 use super::{image, t};
@@ -77,6 +77,8 @@ pub(crate) struct Reader {
     pub(crate) now: Instant,
     pub(crate) image: Arc<MetadataImage>,
     marks: Marks,
+    /// Switches that are on.
+    pub(crate) defects: DefectSet,
     /// The request that was asked last.
     pub(crate) last: Correlation,
     /// Requests not answered yet, Metadata apart.
@@ -106,6 +108,7 @@ impl Reader {
             now: Instant::START,
             image: image(1, partitions, TransactionVersion::Tv2),
             marks: Marks::new(),
+            defects: DefectSet::NONE,
             last: Correlation(0),
             wire: Vec::new(),
         }
@@ -120,7 +123,7 @@ impl Reader {
     }
 
     pub(crate) fn with_cx<T>(&mut self, f: impl FnOnce(&mut Consumer, &mut Cx<'_>) -> T) -> T {
-        let env = super::env(self.now, &mut self.marks);
+        let env = Env { defects: self.defects, ..super::env(self.now, &mut self.marks) };
         f(&mut self.consumer, &mut Cx { id: ActorId(9), env, choices: &mut Quiet })
     }
 

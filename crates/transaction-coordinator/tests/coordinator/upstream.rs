@@ -1,10 +1,10 @@
 //! Upstream findings, as released and repaired, and the historical defects of this crate.
 
-use eosim_transaction_coordinator::CoordinatorTimer::MarkerSender;
+use eosim_transaction_coordinator::CoordinatorTimer::{AbortTimedOutTransactions, MarkerSender};
 use eosim_transaction_coordinator::TransactionCoordinator;
 use eosim_types::record::TransactionState::*;
 use eosim_types::version::{KafkaVersion, TransactionVersion};
-use eosim_types::{Defect, Duration, ErrorCode};
+use eosim_types::{Defect, Duration, ErrorCode, TransactionalId};
 
 use crate::harness::*;
 
@@ -71,6 +71,33 @@ fn a_lowered_transaction_version_wedges_an_idle_id_as_released_only_c_rec_2() {
         }
         world.metadata.transaction_version = TransactionVersion::Tv0;
         assert_eq!([world.init(None), world.init(None)], answers);
+    }
+}
+
+#[test]
+fn one_id_at_the_last_epoch_ends_the_pass_of_time_outs_as_released_only_c_tmo_2() {
+    let defect = Defect::UpstreamCoordinatorTimeoutsStopAtLastEpoch;
+    for (as_released, state) in [(true, "Ongoing"), (false, "CompleteAbort")] {
+        let mut world = World::new();
+        world.kafka = KafkaVersion::V4_2;
+        if !as_released {
+            world = world.without(defect);
+        }
+        let names = &mut world.names;
+        let ids: Vec<_> =
+            (0..500).map(|n| names.add_transactional_id(&format!("other-{n}"))).collect();
+        let beside = |id: &TransactionalId| {
+            names.transaction_partition(*id, 50) == names.transaction_partition(KNOWN, 50)
+        };
+        let other = ids.into_iter().find(beside).expect("one in fifty is");
+        let exhausted = given(Ongoing, 10, 32767).timeout(1).record();
+        let record = given(Ongoing, 20, 1).timeout(1).record();
+        let after = eosim_types::record::TransactionLogRecord { transactional_id: other, ..record };
+        world.load(1, &[exhausted, after]);
+        world.fire(AbortTimedOutTransactions);
+        assert_eq!(world.describe(), "Ongoing(10,32767)");
+        let held = world.coordinator.dump().into_iter().find(|held| held.transactional_id == other);
+        assert_eq!(held.map(|held| held.state.name()), Some(state));
     }
 }
 
