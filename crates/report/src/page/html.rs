@@ -91,7 +91,7 @@ fn table(head: &[String], rows: &[Vec<String>]) -> String {
 }
 
 /// Text in which nothing is markup, in attributes neither.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
