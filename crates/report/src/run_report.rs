@@ -11,7 +11,7 @@ mod messages;
 mod shiviz;
 mod timeline;
 
-use eosim_types::look::{Change, Moment, Turn};
+use eosim_types::look::{Change, Moment, MomentKind, Order, Turn};
 use eosim_types::{ActorId, Instant, Names};
 
 pub use diagram::{diagram, diagram_json};
@@ -116,4 +116,17 @@ impl RunReport {
 fn indented(moment: &Moment) -> String {
     let is_below = ["-> ", "* ", "! "].iter().any(|sign| moment.text.starts_with(sign));
     if is_below { format!("   {}", moment.text) } else { moment.text.clone() }
+}
+
+/// Whom a line is about: of an order, the process that it concerns.
+const fn whom(moment: &Moment) -> ActorId {
+    match moment.kind {
+        MomentKind::Commanded(
+            Order::Dies(actor)
+            | Order::Restarts(actor)
+            | Order::Stalls(actor)
+            | Order::GoesOn(actor),
+        ) => actor,
+        _ => moment.actor,
+    }
 }

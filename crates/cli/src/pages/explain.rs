@@ -199,6 +199,7 @@ fn beside(without: &Without, actors: &[String]) -> Vec<Block> {
 
 fn commands(found: &Explanation, place: &str) -> Vec<String> {
     let mut commands = Vec::new();
+    commands.push(format!("eosim show {place} --as timeline > timeline.html"));
     commands.push(format!("eosim show {place} --as transcript"));
     if found.broken.what != "stuck" {
         let step = found.broken.step;

@@ -9,7 +9,7 @@ use eosim_types::ActorId;
 use eosim_types::look::{Moment, MomentKind, Order};
 
 use super::messages::Messages;
-use super::{Filter, RunReport};
+use super::{Filter, RunReport, whom};
 use crate::json::{Object, list, string};
 use crate::transcript::time;
 
@@ -181,19 +181,6 @@ fn content(text: &str) -> String {
 fn actors(drawn: &[Drawn<'_>]) -> BTreeSet<ActorId> {
     let all = drawn.iter().flat_map(|one| [Some(whom(one.moment)), one.from, one.lost_to]);
     all.flatten().collect()
-}
-
-/// Whom a line is about: of an order, the process that it concerns.
-fn whom(moment: &Moment) -> ActorId {
-    match moment.kind {
-        MomentKind::Commanded(
-            Order::Dies(actor)
-            | Order::Restarts(actor)
-            | Order::Stalls(actor)
-            | Order::GoesOn(actor),
-        ) => actor,
-        _ => moment.actor,
-    }
 }
 
 fn starts(moment: &Moment) -> bool {

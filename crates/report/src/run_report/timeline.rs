@@ -12,13 +12,17 @@ mod state;
 use eosim_types::look::{Moment, MomentKind, Order};
 
 use super::messages::Messages;
-use super::{Filter, RunReport};
+use super::{Filter, RunReport, whom};
 use crate::page::escaped;
 use crate::transcript::time;
 
 const STYLE: &str = include_str!("timeline/page.css");
 const SCRIPT: &str = include_str!("timeline/page.js");
 const CONTROLS: &str = include_str!("timeline/controls.html");
+
+const LEGEND: &str = "<p id=\"legend\">→ sends  ← takes  ⇠ takes the answer  ⇍ connection broke  \
+    ● application  ◷ timer  ⚡ fault<br>solid: request  dashed: answer  ✕: lost  faint: long, or \
+    the other end is not shown<br>a grey note: what changed by the step</p>";
 
 /// At most so many lines are shown.
 const ROWS: usize = 2_000;
@@ -54,7 +58,7 @@ pub fn timeline(run: &RunReport, filter: &Filter) -> String {
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n{}{CONTROLS}\
          </header>\n<main>\n<section id=\"flow\" aria-label=\"What happened, in order\">\n\
-         <div id=\"lanes\" aria-hidden=\"true\"></div>\n<div id=\"canvas\">\n\
+         <div id=\"lanes\" aria-hidden=\"true\">{LEGEND}</div>\n<div id=\"canvas\">\n\
          <svg id=\"drawing\" aria-hidden=\"true\"></svg>\n<ol id=\"rows\">\n{rows}</ol>\n</div>\n\
          </section>\n<aside id=\"state\" aria-label=\"State after the chosen step\">\n\
          <noscript><p>Without scripts the lines can be read; what is drawn beside them and the state \
@@ -73,16 +77,22 @@ pub fn timeline_json(run: &RunReport, filter: &Filter) -> String {
 
 /// What is broken, and what is left out.
 fn head(run: &RunReport, window: &Window) -> String {
-    let mut text = String::new();
     let broken = run.broken.iter().take(BROKEN);
-    let broken: String = broken
-        .map(|(step, what)| {
-            let what = escaped(what);
-            format!("<li><a href=\"#\" data-step=\"{step}\">step {step}</a> {what}</li>\n")
-        })
-        .collect();
-    if !broken.is_empty() {
-        text += &format!("<ul id=\"broken\" aria-label=\"Broken promises\">\n{broken}</ul>\n");
+    let mut broken = broken.map(|(step, what)| {
+        let what = escaped(what);
+        format!("<a href=\"#\" data-step=\"{step}\">step {step}</a> {what}")
+    });
+    let mut text = String::new();
+    if let Some(first) = broken.next() {
+        text += &format!("<div id=\"broken\">\n<p>{first}</p>\n");
+        let rest: String = broken.map(|one| format!("<li>{one}</li>\n")).collect();
+        let more = run.broken.len() - 1;
+        if more > 0 {
+            text += &format!(
+                "<details><summary>and {more} more</summary><ul>\n{rest}</ul></details>\n"
+            );
+        }
+        text += "</div>\n";
     }
     let [routine, earlier, later] = window.left_out;
     let total = run.moments.len();
@@ -111,23 +121,44 @@ impl Window {
         if rows.len() <= ROWS {
             return Self { rows, routine, left_out: [0; 3] };
         }
-        let all = rows.len();
-        rows.retain(|at| !routine[*at]);
-        let dropped = all - rows.len();
         let target = run.target();
         let end = rows.iter().rposition(|at| (1..=target).contains(&run.moments[*at].step));
-        let end = end.map_or(0, |end| end + 1 + TAIL).max(ROWS).min(rows.len());
-        let later = rows.len() - end;
-        rows.truncate(end);
-        let earlier = rows.len().saturating_sub(ROWS);
-        rows.drain(..earlier);
-        Self { rows, routine, left_out: [dropped, earlier, later] }
+        let end = end.map_or(0, |end| rows[end] + 1);
+        let count = |rows: &[usize], is: bool| rows.iter().filter(|at| routine[**at] == is).count();
+        // What says something goes before routine, what is before the target before what is behind.
+        let telling = count(&rows, false);
+        let before = count(&rows[..rows.partition_point(|at| *at < end)], false);
+        let behind = (telling - before).min(ROWS.saturating_sub(before).max(TAIL));
+        let mut left = [ROWS.saturating_sub(telling), ROWS - behind, behind];
+        let mut left_out = [0; 3];
+        let all = std::mem::take(&mut rows);
+        let (before, after) = all.split_at(all.partition_point(|at| *at < end));
+        for &at in after {
+            let which = if routine[at] { 0 } else { 2 };
+            take(at, &mut left[which], &mut left_out[which], &mut rows);
+        }
+        for &at in before.iter().rev() {
+            let which = usize::from(!routine[at]);
+            take(at, &mut left[which], &mut left_out[which], &mut rows);
+        }
+        rows.sort_unstable();
+        Self { rows, routine, left_out }
     }
 
     /// The steps that are shown, the first and the last.
     fn steps(&self, run: &RunReport) -> (u64, u64) {
         let steps = self.rows.iter().map(|at| run.moments[*at].step).filter(|step| *step > 0);
         (steps.clone().min().unwrap_or(0), steps.max().unwrap_or(0))
+    }
+}
+
+/// Takes the line, if anything is left.
+fn take(at: usize, left: &mut usize, left_out: &mut usize, rows: &mut Vec<usize>) {
+    if *left == 0 {
+        *left_out += 1;
+    } else {
+        *left -= 1;
+        rows.push(at);
     }
 }
 
@@ -178,13 +209,13 @@ fn row(run: &RunReport, window: &Window, at: usize) -> String {
     let said = if said.is_empty() { String::new() } else { format!("<b>{said} </b>") };
     let step = if moment.step == 0 { String::new() } else { moment.step.to_string() };
     let step_said = if moment.step == 0 { "" } else { "<b>step </b>" };
-    let (when, actor) = (time(moment.at), escaped(run.actor(moment.actor)));
+    let (when, actor) = (time(moment.at), escaped(run.actor(whom(moment))));
     let text = escaped(text);
     let notes = notes(run, moment);
     format!(
         "<li class=\"{class}{flags}\"><span class=\"s\">{step_said}{step}</span> \
          <span class=\"t\">{when}</span> <span class=\"w\">{actor}</span> \
-         <span class=\"e\"><i aria-hidden=\"true\">{sign}</i>{said}{text}</span>{notes}</li>\n"
+         <span class=\"e\"><i aria-hidden=\"true\">{sign}</i>{said}{text}{notes}</span></li>\n"
     )
 }
 

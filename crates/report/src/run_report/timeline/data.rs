@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use eosim_types::ActorId;
-use eosim_types::look::{Moment, MomentKind, Order};
+use eosim_types::look::{MomentKind, Order};
 
-use super::super::RunReport;
 use super::super::messages::{Exchange, Messages};
+use super::super::{RunReport, whom};
 use super::{Window, begins, is_broken, kind, state};
 use crate::json::{Object, list, string};
 
@@ -61,19 +61,6 @@ fn row(run: &RunReport, window: &Window, at: usize) -> String {
     let changes = run.changes_of(step).iter().filter(|_| begins(moment));
     let changes = list(changes.map(|change| string(&change.text)));
     format!("[{step},{time},{actor},{class},{flags},{rules},{changes}]")
-}
-
-/// In whose lane a line is drawn.
-const fn whom(moment: &Moment) -> ActorId {
-    match moment.kind {
-        MomentKind::Commanded(
-            Order::Dies(actor)
-            | Order::Restarts(actor)
-            | Order::Stalls(actor)
-            | Order::GoesOn(actor),
-        ) => actor,
-        _ => moment.actor,
-    }
 }
 
 /// `[row, actor, row, actor, kind]`; a row that is not shown is -1.

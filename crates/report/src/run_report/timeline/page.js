@@ -10,7 +10,7 @@ const rows = data.rows;
 const ROW = 22;
 
 // Lanes.
-const lane = data.actors.length <= 8 ? 56 : data.actors.length <= 13 ? 42 : 30;
+const lane = data.actors.length <= 6 ? 52 : data.actors.length <= 9 ? 40 : data.actors.length <= 13 ? 32 : 26;
 const x = (actor) => actor * lane + lane / 2;
 const width = data.actors.length * lane;
 document.documentElement.style.setProperty("--lanes", width + "px");
@@ -202,9 +202,11 @@ function advance(step) {
 }
 
 function table(heads, body) {
-  const head = make("tr", {}, ...heads.map(([name, num]) => make("th", { class: num ? "num" : "", scope: "col" }, name)));
-  const row = (cells) => make("tr", {}, ...cells.map(([text, changed], at) =>
-    make("td", { class: `${heads[at][1] ? "num" : ""} ${changed ? "changed" : ""}` }, String(text))));
+  const head = make("tr", {}, ...heads.map(([name, num]) => make("th", { class: num === 1 ? "num" : "", scope: "col" }, name)));
+  const row = (cells) => make("tr", {}, ...cells.map(([text, changed], at) => {
+    const wraps = heads[at][1] === "wrap" || (at === 0 && String(text).length > 22);
+    return make("td", { class: [heads[at][1] === 1 ? "num" : wraps ? "wrap" : "", changed ? "changed" : ""].join(" ") }, String(text));
+  }));
   return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body.map(row)));
 }
 
@@ -212,26 +214,49 @@ const name = (actor) => data.actors[actor];
 const broker = (actor) => name(actor).replace("broker-", "");
 const hue = (producer) => (producer < 0 ? 220 : (producer * 67 + 205) % 360);
 
+// Whose process is down where things are looked at.
+function down() {
+  const dead = new Set();
+  for (const [row, actor, turn] of data.lives) {
+    if (row > now) break;
+    if (turn === "d") dead.add(actor);
+    if (turn === "u") dead.delete(actor);
+  }
+  return dead;
+}
+
 function leaders() {
-  const led = [...stand.replicas.values()].filter((held) => held.leads);
+  const dead = down();
+  const led = [...stand.replicas.values()].filter((held) => held.leads && !dead.has(held.actor));
   led.sort((a, b) => a.partition - b.partition || a.epoch - b.epoch);
   return led;
 }
 
 function partitions() {
+  const dead = down();
   const led = leaders().filter((held) => !data.partitions[held.partition][1] || held.end > 0);
-  if (!led.length) return [make("p", { class: "none" }, "No broker leads a partition.")];
+  const end = (one, of) => (of && one.end === of.end ? "" : `:${one.end}`) + (one.hosted && !dead.has(one.actor) ? "" : " down");
+  const others = (partition, held) => {
+    const all = [...stand.replicas.values()].filter((one) => one.partition === partition && one !== held);
+    all.sort((a, b) => a.actor - b.actor);
+    const moved = all.some((one) => touched.has(`${one.actor} ${one.partition} end`));
+    return [all.map((one) => broker(one.actor) + end(one, held)).join(", "), moved];
+  };
   const body = led.map((held) => {
     const key = `${held.actor} ${held.partition}`;
-    const others = [...stand.replicas.values()].filter((one) => one.partition === held.partition && one !== held);
-    others.sort((a, b) => a.actor - b.actor);
     const cell = (field, text) => [text === undefined ? held[field] : text, touched.has(`${key} ${field}`)];
-    const ends = others.map((one) => `${broker(one.actor)}:${one.end}${one.hosted ? "" : "†"}`).join(" ");
-    const moved = others.some((one) => touched.has(`${one.actor} ${one.partition} end`));
-    return [[data.partitions[held.partition][0]], cell("leads", broker(held.actor)), cell("epoch"), cell("isr", held.isr.join(" ")),
-      cell("stable"), cell("high"), cell("end"), [ends, moved]];
+    return [[data.partitions[held.partition][0]], cell("leads", broker(held.actor)), cell("epoch"), cell("isr", held.isr.join(",")),
+      cell("stable"), cell("high"), cell("end"), others(held.partition, held)];
   });
-  return [table([["partition"], ["leader"], ["epoch", 1], ["ISR"], ["LSO", 1], ["HW", 1], ["end", 1], ["others' end"]], body)];
+  const orphans = new Set([...stand.replicas.values()].map((one) => one.partition));
+  for (const held of led) orphans.delete(held.partition);
+  for (const partition of [...orphans].sort((a, b) => a - b)) {
+    const ends = [...stand.replicas.values()].filter((one) => one.partition === partition).map((one) => one.end);
+    if (data.partitions[partition][1] && Math.max(...ends) === 0) continue;
+    body.push([[data.partitions[partition][0]], ["nobody"], ["–"], ["–"], ["–"], ["–"], ["–"], others(partition)]);
+  }
+  if (!body.length) return [make("p", { class: "none" }, "No broker holds anything.")];
+  return [table([["partition"], ["led by"], ["epoch", 1], ["ISR"], ["LSO", 1], ["HW", 1], ["end", 1], ["others", "wrap"]], body)];
 }
 
 function strip(held) {
@@ -283,7 +308,7 @@ function transactions() {
     const changed = touched.has(`transaction ${key}`);
     return [[id], [broker(actor)], [pending ? `${state} → ${pending}` : state, changed], [`${producer}/${epoch}`, changed], [list.join(" ") || "–", changed]];
   });
-  return [table([["transactional id"], ["at"], ["state"], ["producer"], ["partitions"]], body)];
+  return [table([["transactional id"], ["at"], ["state"], ["producer"], ["partitions", "wrap"]], body)];
 }
 
 function producers() {
@@ -305,7 +330,7 @@ function offsets() {
 
 function clients() {
   const body = [...stand.clients.entries()].sort((a, b) => a[0] - b[0]);
-  return body.length ? [table([["client"], ["stands"]], body.map(([actor, text]) => [[name(actor)], [text || "–", touched.has(`client ${actor}`)]]))] : [];
+  return body.length ? [table([["client"], ["stands", "wrap"]], body.map(([actor, text]) => [[name(actor)], [text || "–", touched.has(`client ${actor}`)]]))] : [];
 }
 
 function links() {
@@ -325,7 +350,9 @@ function describe() {
   const row = rows[now];
   const seconds = `${Math.floor(row[TIME] / 1e6)}.${String(row[TIME] % 1e6).padStart(6, "0")}`;
   const where = `${row[STEP] ? `Step ${row[STEP]}` : "The world"} · ${seconds} s · ${name(row[ACTOR])}`;
-  const text = items[now].querySelector(".e").textContent;
+  const told = items[now].querySelector(".e").cloneNode(true);
+  for (const extra of told.querySelectorAll("i, .n")) extra.remove();
+  const text = told.textContent;
   const parts = [make("p", { class: "where" }, where), make("p", { class: "what" }, text)];
   if (row[CHANGES].length) parts.push(make("ul", { "aria-label": "What changed" }, ...row[CHANGES].map((change) => make("li", {}, change))));
   parts.push(...links());
@@ -335,12 +362,12 @@ function describe() {
 
 function show(speak) {
   advance(stepOf[now]);
-  const [parts, told] = describe();
+  const [parts, said] = describe();
   const group = (title, content) => (content.length ? [make("h2", {}, title), ...content] : []);
   panel.replaceChildren(...parts,
     ...group("Partitions", partitions()), ...group("Logs of leaders", logs()), ...group("Transactions", transactions()),
     ...group("Producers, as leaders know them", producers()), ...group("Offsets of groups", offsets()), ...group("Clients", clients()));
-  if (speak) $("live").textContent = told;
+  if (speak) $("live").textContent = said;
 }
 
 // Going from line to line.
@@ -481,7 +508,7 @@ $("rows").addEventListener("click", (event) => {
 });
 
 function press() {
-  for (const button of $("lanes").children) button.setAttribute("aria-pressed", String(button.dataset.actor === wanted.actor));
+  for (const button of $("lanes").querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.actor === wanted.actor));
 }
 data.actors.forEach((actor, at) => {
   $("actor").append(make("option", { value: String(at) }, actor));
