@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use eosim_types::ActorId;
-use eosim_types::look::{MomentKind, Order};
+use eosim_types::look::{MomentKind, Order, Turned};
 
 use super::super::messages::{Exchange, Messages};
 use super::super::{RunReport, whom};
@@ -40,8 +40,7 @@ pub(super) fn data(run: &RunReport, window: &Window) -> String {
 
 /// The actors that hold replicas.
 fn brokers(run: &RunReport) -> Vec<ActorId> {
-    let is_of_broker =
-        |what: &eosim_types::look::Turned| !matches!(what, eosim_types::look::Turned::Client(_));
+    let is_of_broker = |what: &Turned| !matches!(what, Turned::Client(_));
     let brokers = run.turns.iter().filter(|turn| is_of_broker(&turn.what));
     let mut brokers: Vec<ActorId> = brokers.map(|turn| turn.actor).collect();
     brokers.sort_unstable();
