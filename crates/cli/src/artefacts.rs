@@ -137,7 +137,7 @@ pub fn explain(
 }
 
 /// A run is looked at no further than so many steps, or than it takes to see what is broken.
-const LOOKED_AT: u64 = 100_000;
+const LOOKED_AT: u64 = 60_000;
 
 /// So many steps behind the one in which the promise is broken are looked at all the same.
 const BEHIND: u64 = 1_000;

@@ -282,7 +282,8 @@ fn members(group: &GroupStanding, names: &Names) -> String {
             one.epoch.map_or_else(String::new, |(epoch, state)| format!(" {epoch} {state}"));
         format!("{}{epoch} [{}]", one.member, partitions(&one.assigned, names))
     };
-    optional_list(group.members.iter().map(member).collect(), "; ")
+    let members: Vec<String> = group.members.iter().map(member).collect();
+    optional_list(&members, "; ")
 }
 
 fn offsets(look: &Look, shown: Shown<'_>) -> Table {
@@ -346,7 +347,7 @@ fn client_row(client: &ClientStanding, run: &Observed) -> Vec<String> {
     let position = |(tp, offset): &(TopicPartition, Option<i64>)| {
         format!("{}@{}", run.names.partition(*tp), optional(offset.map(|at| at.to_string())))
     };
-    let positions = client.consumer.iter().flatten().map(position).collect();
+    let positions: Vec<String> = client.consumer.iter().flatten().map(position).collect();
     let finished = client.is_finished && client.consumer.is_none();
     let waits =
         client.waits_for.clone().or_else(|| finished.then(|| "nothing: it is finished".into()));
@@ -355,7 +356,7 @@ fn client_row(client: &ClientStanding, run: &Observed) -> Vec<String> {
         optional(known.map(|producer| producer.producer_id.to_string())),
         optional(known.map(|producer| producer.producer_epoch.to_string())),
         optional(transaction),
-        optional_list(positions, ","),
+        optional_list(&positions, ","),
         optional(waits),
     ]
 }
@@ -374,10 +375,11 @@ fn optional(text: Option<String>) -> String {
     text.unwrap_or_else(|| NONE.to_string())
 }
 
-fn optional_list(list: Vec<String>, between: &str) -> String {
+fn optional_list(list: &[String], between: &str) -> String {
     optional((!list.is_empty()).then(|| list.join(between)))
 }
 
 fn partitions(partitions: &[TopicPartition], names: &Names) -> String {
-    optional_list(partitions.iter().map(|tp| names.partition(*tp)).collect(), ",")
+    let partitions: Vec<String> = partitions.iter().map(|tp| names.partition(*tp)).collect();
+    optional_list(&partitions, ",")
 }
