@@ -90,6 +90,12 @@ def check_timeline(page):
     assert 0 < concerned < page.evaluate("shown.length"), "a part concerns the promise"
     page.keyboard.press("r")
     page.keyboard.press("r")
+    page.keyboard.press("s")
+    assert not page.is_visible("#state"), "the state can be put away"
+    page.keyboard.press("s")
+    page.keyboard.press("?")
+    assert page.is_visible("#keys"), "keys are explained"
+    page.keyboard.press("?")
     page.select_option("#actor", index=1)
     page.select_option("#actor", index=0)
     check_state(page)

@@ -308,7 +308,7 @@ function transactions() {
     const changed = touched.has(`transaction ${key}`);
     return [[id], [broker(actor)], [pending ? `${state} → ${pending}` : state, changed], [`${producer}/${epoch}`, changed], [list.join(" ") || "–", changed]];
   });
-  return [table([["transactional id"], ["at"], ["state"], ["producer"], ["partitions", "wrap"]], body)];
+  return [table([["transactional id"], ["at"], ["state", "wrap"], ["producer"], ["partitions", "wrap"]], body)];
 }
 
 function producers() {
@@ -458,6 +458,12 @@ function toggleHelp() {
   $("help").setAttribute("aria-expanded", String(!keys.hidden));
 }
 
+function togglePanel() {
+  panel.hidden = !panel.hidden;
+  $("panel").setAttribute("aria-pressed", String(!panel.hidden));
+  paint();
+}
+
 const onKey = {
   ArrowDown: () => line(1, true), j: () => line(1, true),
   ArrowUp: () => line(-1, true), k: () => line(-1, true),
@@ -469,7 +475,7 @@ const onKey = {
   a: () => anomaly(true), f: () => strike(1, true), F: () => strike(-1, true), m: () => across(true),
   n: () => nextHit(1), N: () => nextHit(-1),
   "/": () => $("find").focus(), "?": toggleHelp,
-  c: () => $("concern").click(), r: () => $("routine").click(),
+  s: togglePanel, c: () => $("concern").click(), r: () => $("routine").click(),
 };
 
 document.addEventListener("keydown", (event) => {
@@ -494,6 +500,7 @@ $("forward").addEventListener("click", () => step(1, false));
 $("anomaly").addEventListener("click", () => anomaly(false));
 $("strike").addEventListener("click", () => strike(1, false));
 $("help").addEventListener("click", toggleHelp);
+$("panel").addEventListener("click", togglePanel);
 $("slider").addEventListener("input", (event) => go(shown[Number(event.target.value)], false));
 $("find").addEventListener("input", search);
 $("actor").addEventListener("change", (event) => choose(() => { wanted.actor = event.target.value; press(); }));
