@@ -5,6 +5,7 @@
 //! machine; each form is bounded and says what it leaves out.
 
 mod chrome_trace;
+mod concern;
 mod diagram;
 mod filter;
 mod messages;

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use eosim_types::ActorId;
 use eosim_types::look::{Moment, MomentKind, Order};
 
+use super::concern::Concerns;
 use super::messages::Messages;
 use super::{Filter, RunReport, whom};
 use crate::json::{Object, list, string};
@@ -15,9 +16,6 @@ use crate::transcript::time;
 
 /// At most so many lines are drawn.
 const LINES: usize = 40;
-
-/// If fewer lines than this concern the broken promise closely, those that do so loosely are drawn.
-const FEW: usize = 8;
 
 /// A text is cut after so many characters.
 const WIDTH: usize = 110;
@@ -35,10 +33,10 @@ struct Drawn<'a> {
     text: String,
 }
 
-/// What is chosen of a run, and how many lines before it are left out.
+/// What is chosen of a run, and how many lines up to its end are left out.
 struct Chosen<'a> {
     drawn: Vec<Drawn<'a>>,
-    earlier: usize,
+    left_out: usize,
 }
 
 /// The sequence diagram.
@@ -48,8 +46,9 @@ pub fn diagram(run: &RunReport, filter: &Filter) -> String {
     let mut text = String::from("sequenceDiagram\n");
     let mut add = |line: String| writeln!(text, "    {line}").expect("a string takes everything");
     add(format!("%% {} seed {}: {}", run.scenario, run.seed, run.verdict));
-    if chosen.earlier > 0 {
-        add(format!("%% {} earlier lines are left out (--at STEP shows them)", chosen.earlier));
+    if chosen.left_out > 0 {
+        let count = chosen.left_out;
+        add(format!("%% {count} lines are left out; --at STEP shows those before a step"));
     }
     for actor in actors(&chosen.drawn) {
         add(format!("participant a{} as {}", actor.0, safe(run.actor(actor))));
@@ -92,48 +91,30 @@ pub fn diagram_json(run: &RunReport, filter: &Filter) -> String {
         .raw("seed", run.seed)
         .string("verdict", &run.verdict)
         .raw("actors", list(actors))
-        .raw("left_out", chosen.earlier)
+        .raw("left_out", chosen.left_out)
         .raw("lines", list(chosen.drawn.iter().map(line)));
     text.end() + "\n"
 }
 
 /// The last lines before the step that is asked for which say something; of a broken promise those
-/// that concern it, unless a filter says otherwise.
+/// that concern it most, unless a step or a filter is asked for.
 fn choose<'a>(run: &'a RunReport, filter: &Filter) -> Chosen<'a> {
     let messages = Messages::of(run);
     let (routine, passes) = (messages.routine(run), filter.passes(run));
     let target = run.target();
     let end = run.moments.iter().rposition(|one| (1..=target).contains(&one.step));
     let end = end.map_or(0, |end| end + 1);
-    let mut drawn: Vec<(u32, Drawn<'a>)> = Vec::new();
-    for (at, moment) in run.moments.iter().enumerate().take(end) {
-        if passes[at] && !routine[at] {
-            let concern = concern(run, &messages, moment);
-            drawn.extend(draw(run, &messages, at).map(|one| (concern, one)));
-        }
-    }
-    if filter.is_none() && !run.broken.is_empty() {
-        let count = |least: u32| drawn.iter().filter(|(concern, _)| *concern >= least).count();
-        let least = (1..=2).rev().find(|least| count(*least) >= FEW).unwrap_or(0);
-        drawn.retain(|(concern, one)| *concern >= least || is_end(run, one.moment));
-    }
-    let earlier = drawn.len().saturating_sub(LINES);
-    let drawn = drawn.into_iter().skip(earlier).map(|(_, one)| one).collect();
-    Chosen { drawn, earlier }
-}
-
-/// Is it of the step in which the promise is broken?
-fn is_end(run: &RunReport, moment: &Moment) -> bool {
-    moment.step == run.target() && moment.kind == MomentKind::Observes
-}
-
-/// How much a line, or the request that it is about, concerns the broken promise.
-fn concern(run: &RunReport, messages: &Messages, moment: &Moment) -> u32 {
-    let exchange = Messages::request_of(moment).and_then(|one| messages.exchanges.get(&one));
-    let lines = exchange.into_iter().flat_map(|one| {
-        one.sent.into_iter().chain(one.taken.iter().copied()).chain(one.answered.map(|at| at.1))
-    });
-    lines.map(|at| run.moments[at].concern).chain([moment.concern]).max().unwrap_or(0)
+    let is_drawn = |at: &usize| passes[*at] && !routine[*at] && draw(run, &messages, *at).is_some();
+    let lines: Vec<usize> = (0..end).filter(is_drawn).collect();
+    let is_about_promise = filter.is_none() && run.at.is_none() && !run.broken.is_empty();
+    let chosen = if is_about_promise {
+        Concerns::of(run, &messages).best(run, &lines, LINES)
+    } else {
+        lines[lines.len().saturating_sub(LINES)..].to_vec()
+    };
+    let left_out = lines.len() - chosen.len();
+    let drawn = chosen.into_iter().filter_map(|at| draw(run, &messages, at)).collect();
+    Chosen { drawn, left_out }
 }
 
 /// How a line is drawn: a message where it is taken, or where it is lost.

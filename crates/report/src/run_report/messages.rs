@@ -25,7 +25,7 @@ pub(super) struct Exchange {
     /// It is lost, or its answer is.
     pub(super) lost: [bool; 2],
     /// A fault befell it or its answer.
-    is_struck: bool,
+    pub(super) is_struck: bool,
 }
 
 /// All requests of a run, by their numbers.

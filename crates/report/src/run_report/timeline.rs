@@ -11,6 +11,7 @@ mod state;
 
 use eosim_types::look::{Moment, MomentKind, Order};
 
+use super::concern::Concerns;
 use super::messages::Messages;
 use super::{Filter, RunReport, whom};
 use crate::page::escaped;
@@ -42,6 +43,8 @@ struct Window {
     rows: Vec<usize>,
     /// Of each line of the run, whether it is routine.
     routine: Vec<bool>,
+    /// What they have to do with the broken promise.
+    concerns: Concerns,
     /// How many routine, earlier and later lines are left out, of those that the filter lets through.
     left_out: [usize; 3],
 }
@@ -116,10 +119,11 @@ fn head(run: &RunReport, window: &Window) -> String {
 impl Window {
     fn of(run: &RunReport, filter: &Filter) -> Self {
         let passes = filter.passes(run);
-        let routine = Messages::of(run).routine(run);
+        let messages = Messages::of(run);
+        let (routine, concerns) = (messages.routine(run), Concerns::of(run, &messages));
         let mut rows: Vec<usize> = (0..run.moments.len()).filter(|at| passes[*at]).collect();
         if rows.len() <= ROWS {
-            return Self { rows, routine, left_out: [0; 3] };
+            return Self { rows, routine, concerns, left_out: [0; 3] };
         }
         let target = run.target();
         let end = rows.iter().rposition(|at| (1..=target).contains(&run.moments[*at].step));
@@ -142,7 +146,7 @@ impl Window {
             take(at, &mut left[which], &mut left_out[which], &mut rows);
         }
         rows.sort_unstable();
-        Self { rows, routine, left_out }
+        Self { rows, routine, concerns, left_out }
     }
 
     /// The steps that are shown, the first and the last.
@@ -202,7 +206,7 @@ fn row(run: &RunReport, window: &Window, at: usize) -> String {
     let flags = [
         (window.routine[at], " routine"),
         (is_broken(run, moment), " broken"),
-        (moment.concern >= 2, " concern"),
+        (window.concerns.is_it(at), " concern"),
     ];
     let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, class)| *class).collect();
     let text = moment.text.trim_start_matches(['-', '<', '>', '*', '!', ' ']);
