@@ -139,7 +139,7 @@ fn a_diagram_has_what_concerns_the_promise_and_no_routine() {
     expect![[r#"
         sequenceDiagram
             %% a-story seed 7: committed-lost
-            %% 3 lines are left out; --at STEP shows those before a step
+            %% 2 lines are left out; --at STEP shows those before a step
             participant a1 as broker-1
             participant a2 as writer
             Note over a2: 5 sends #lt;b#gt;&"x to orders-0 in transaction 0.1
@@ -147,6 +147,7 @@ fn a_diagram_has_what_concerns_the_promise_and_no_routine() {
             Note over a1: orders-0: + [#lt;b#gt;&"x] at 0 of 0/3<br/>orders-0: high watermark 0 → 1
             a1-xa2: 0.003000 ⚡ Produce response to writer: lost, the connection breaks (lost_response)
             Note over a2: 7 Produce disconnected
+            Note over a1: 0.005000 ⚡ broker-1 dies (process)
             Note over a2: 8 session 0 has failed#59; #37;#37;#lt;script#gt;alert(1)#lt;/script#gt;
             Note over a2: ✗ committed-lost: #lt;b#gt;&"x is lost
     "#]]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eosim_types::look::{Moment, MomentKind};
+use eosim_types::look::{Moment, MomentKind, Order};
 
 use super::RunReport;
 use super::messages::Messages;
@@ -37,9 +37,9 @@ impl Concerns {
         Self { of, least: if close >= FEW { CLOSE } else { LOOSE } }
     }
 
-    /// Does the line concern it?
-    pub(super) fn is_it(&self, at: usize) -> bool {
-        self.of[at] >= self.least
+    /// Does the line concern it? What befalls processes and networks may.
+    pub(super) fn is_it(&self, run: &RunReport, at: usize) -> bool {
+        self.of[at] >= self.least || is_order(&run.moments[at])
     }
 
     /// At most `count` of `lines`, those that concern it most; what looks like another counts less.
@@ -76,7 +76,13 @@ fn concern(run: &RunReport, messages: &Messages, moment: &Moment) -> u32 {
         && run.changes_of(moment.step).iter().any(|change| change.text.contains(" marker at "));
     let is_struck = exchange.is_some_and(|one| one.is_struck);
     let more = MARKER * u32::from(is_marker) + STRUCK * u32::from(is_struck);
+    let own = if is_order(moment) { own.max(LOOSE) } else { own };
     if own >= LOOSE { own + more } else { own }
+}
+
+/// Is something done to a process or to the network?
+fn is_order(moment: &Moment) -> bool {
+    matches!(moment.kind, MomentKind::Commanded(order) if order != Order::Quiet)
 }
 
 /// Does an application see there that the promise is broken?

@@ -206,7 +206,7 @@ fn row(run: &RunReport, window: &Window, at: usize) -> String {
     let flags = [
         (window.routine[at], " routine"),
         (is_broken(run, moment), " broken"),
-        (window.concerns.is_it(at), " concern"),
+        (window.concerns.is_it(run, at), " concern"),
     ];
     let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, class)| *class).collect();
     let text = moment.text.trim_start_matches(['-', '<', '>', '*', '!', ' ']);

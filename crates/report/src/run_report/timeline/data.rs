@@ -53,7 +53,7 @@ fn row(run: &RunReport, window: &Window, at: usize) -> String {
     let moment = &run.moments[at];
     let flags = u8::from(window.routine[at])
         + 2 * u8::from(is_broken(run, moment))
-        + 4 * u8::from(window.concerns.is_it(at));
+        + 4 * u8::from(window.concerns.is_it(run, at));
     let (step, time, actor) = (moment.step, moment.at.0, whom(moment).0);
     let class = string(kind(moment).0);
     let rules = list(moment.rules.iter().map(|rule| string(rule)));

@@ -51,7 +51,7 @@ function passes(at) {
   const row = rows[at];
   if (at === now) return true;
   if (!wanted.routine && row[FLAGS] & ROUTINE) return false;
-  if (wanted.concern && !(row[FLAGS] & (CONCERN | BROKEN)) && row[CLASS] !== "fault") return false;
+  if (wanted.concern && !(row[FLAGS] & (CONCERN | BROKEN))) return false;
   return wanted.actor === "" || row[ACTOR] === Number(wanted.actor)
     || touching[at].some((one) => data.arrows[one][1] === Number(wanted.actor) || data.arrows[one][3] === Number(wanted.actor));
 }
@@ -228,7 +228,8 @@ function down() {
 function leaders() {
   const dead = down();
   const led = [...stand.replicas.values()].filter((held) => held.leads && !dead.has(held.actor));
-  led.sort((a, b) => a.partition - b.partition || a.epoch - b.epoch);
+  const internal = (held) => data.partitions[held.partition][1];
+  led.sort((a, b) => internal(a) - internal(b) || a.partition - b.partition || a.epoch - b.epoch);
   return led;
 }
 
