@@ -168,17 +168,18 @@ fn a_transcript_of_a_partition_has_its_requests_with_what_befell_them() {
     let run = run();
     let only = Filter { partition: Some("orders-0".to_string()), ..Filter::default() };
     let text = transcript(&run.actors, &run.lines(&only));
-    let lines: Vec<&str> = text.lines().skip_while(|line| line.starts_with('#')).collect();
+    let lines = text.lines().skip_while(|line| line.starts_with('#'));
+    let lines: String = lines.map(|line| format!("|{line}\n")).collect();
     expect![[r#"
-
-           step         time actor      event
-              5     0.002000 writer        * sends <b>&"x to orders-0 in transaction 0.1
-              5     0.002000 writer        -> broker-1 #2 Produce orders-0 [<b>&"x] of 0/3
-              6     0.003000 broker-1   <- writer Produce orders-0 of 0/3
-              0     0.003000 broker-1      ! Produce response to writer: lost, the connection breaks (lost_response)
-              7     0.004000 writer     <- #2 disconnected
+        |
+        |   step         time actor      event
+        |      5     0.002000 writer        * sends <b>&"x to orders-0 in transaction 0.1
+        |      5     0.002000 writer        -> broker-1 #2 Produce orders-0 [<b>&"x] of 0/3
+        |      6     0.003000 broker-1   <- writer Produce orders-0 of 0/3
+        |      0     0.003000 broker-1      ! Produce response to writer: lost, the connection breaks (lost_response)
+        |      7     0.004000 writer     <- #2 disconnected
     "#]]
-    .assert_eq(&(lines.join("\n") + "\n"));
+    .assert_eq(&lines);
 }
 
 #[test]
