@@ -7,12 +7,84 @@ use core::hash::{Hash, Hasher};
 
 use eosim_storage::UnifiedLog;
 use eosim_types::digest::Digest;
+use eosim_types::look::GroupStanding;
+use eosim_types::message::ProducerState;
 use eosim_types::observation::{ClusterDump, CoordinatorDump, ReplicaDump, Unseen};
-use eosim_types::{LeaderEpoch, Topic, TopicPartition};
+use eosim_types::record::{AbortedTxn, RecordBatch};
+use eosim_types::{BrokerId, LeaderEpoch, Topic, TopicPartition};
 
 use crate::broker::Broker;
 
+/// A replica that is looked at where it lies, without a copy of its log.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplicaView<'a> {
+    /// Which.
+    pub partition: TopicPartition,
+    /// It leads, as far as it knows.
+    pub is_leader: bool,
+    /// A running process hosts it.
+    pub is_hosted: bool,
+    /// Its leader epoch.
+    pub leader_epoch: LeaderEpoch,
+    /// Of a leader, who is in sync as the controller decided.
+    pub isr: &'a [BrokerId],
+    log: &'a UnifiedLog,
+}
+
+impl<'a> ReplicaView<'a> {
+    /// Log start offset, high watermark, last stable offset and log end offset.
+    #[must_use]
+    pub fn offsets(&self) -> [i64; 4] {
+        let log = self.log;
+        let bounds = [log.high_watermark(), log.last_stable_offset(), log.log_end_offset()];
+        [log.log_start_offset(), bounds[0], bounds[1], bounds[2]]
+    }
+
+    /// Its batches.
+    pub fn batches(&self) -> impl Iterator<Item = &'a RecordBatch> {
+        self.log.batches()
+    }
+
+    /// What it knows of producers.
+    #[must_use]
+    pub fn producers(&self) -> Vec<ProducerState> {
+        self.log.producers()
+    }
+
+    /// Its index of aborted transactions.
+    #[must_use]
+    pub fn aborted_transactions(&self) -> Vec<AbortedTxn> {
+        self.log.aborted_index()
+    }
+}
+
 impl Broker {
+    /// Every replica, where it lies.
+    pub fn replicas(&self) -> impl Iterator<Item = ReplicaView<'_>> {
+        let hosted = self.replica_manager().partitions.iter().map(|partition| ReplicaView {
+            partition: partition.topic_partition,
+            is_leader: partition.is_leader(),
+            is_hosted: true,
+            leader_epoch: partition.leader_epoch,
+            isr: partition.leadership().map_or(&[], |leads| &leads.isr.committed),
+            log: &partition.log,
+        });
+        let lying = self.log_manager().logs().map(|(partition, log)| ReplicaView {
+            partition,
+            is_leader: false,
+            is_hosted: false,
+            leader_epoch: log.latest_epoch().unwrap_or(LeaderEpoch::NONE),
+            isr: &[],
+            log,
+        });
+        hosted.chain(lying)
+    }
+
+    /// Every group that it coordinates.
+    pub fn groups(&self) -> impl Iterator<Item = GroupStanding> {
+        self.group_coordinator().coordinator.standings()
+    }
+
     /// Adds every replica and every owned transactional id to `dump`. The logs of a dead process
     /// are shown as they lie on its disk.
     pub fn dump(&self, dump: &mut ClusterDump) {

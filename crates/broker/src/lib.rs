@@ -30,6 +30,7 @@ mod timers;
 mod transaction_coordinator;
 
 pub use broker::Broker;
+pub use dump::ReplicaView;
 pub use eosim_group_coordinator::CLASSIC_GROUP_TRANSITIONS;
 pub use eosim_transaction_coordinator::STATE_RULES as TRANSACTION_STATE_RULES;
 pub use progress::Unfinished;

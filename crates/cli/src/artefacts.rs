@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use eosim_report::run_report::{self, Filter, RunReport};
 use eosim_runner::explain::Explain;
+use eosim_runner::look;
 use eosim_runner::recording::{MODEL_VERSION, Observed, Recording};
 use eosim_runner::store::{self, RunFolder, StoreError};
 use eosim_runner::{InputError, RNG_VERSION, ScenarioFile};
@@ -22,6 +24,9 @@ pub const PLAN: &str = "plan.json";
 
 /// The file that says why a run failed.
 pub const EXPLANATION: &str = "explain.md";
+
+/// The file that shows a failing run step by step.
+pub const TIMELINE: &str = "timeline.html";
 
 /// The file that says what was reached.
 pub const COVERAGE: &str = "coverage.json";
@@ -132,6 +137,34 @@ pub fn explain(
     let page = pages::explanation(&found, recording, &run.actors, (".", Some(PLAN)));
     folder.write(&format!("{place}/{EXPLANATION}"), &page.markdown())?;
     Ok(Some(pages::needed(&found, recording)))
+}
+
+/// A run is looked at no further than so many steps, or than it takes to see what is broken.
+const LOOKED_AT: u64 = 60_000;
+
+/// So many steps behind the one in which the promise is broken are looked at all the same.
+const BEHIND: u64 = 1_000;
+
+/// Keeps beside a failing run its timeline.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn keep_timeline(
+    folder: &RunFolder,
+    place: &str,
+    recording: &Recording,
+    run: &Observed,
+) -> Result<(), StoreError> {
+    let broken = look::broken(run);
+    let seen = broken.first().map_or(0, |(step, _)| step + BEHIND);
+    let until = seen.max(LOOKED_AT).min(recording.steps);
+    // A timeline that goes wrong must not take the verdict with it.
+    let drawn = catch_unwind(AssertUnwindSafe(|| {
+        let look = recording.look(Some(until), render::DESCRIBE);
+        let report = RunReport { broken, ..pages::run_report(recording, &look, None) };
+        run_report::timeline(&report, &Filter::default())
+    }));
+    drawn.map_or(Ok(()), |page| folder.write(&format!("{place}/{TIMELINE}"), &page))
 }
 
 /// Keeps what a run or a sweep has reached.

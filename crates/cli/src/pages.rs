@@ -1,8 +1,10 @@
-//! What is told on pages: explanations and differences.
+//! What is told on pages: explanations, differences, states.
 
 mod diff;
 mod explain;
+mod look;
 mod parts;
+mod state;
 
 use eosim_report::PageLine;
 use eosim_report::transcript::time;
@@ -10,7 +12,9 @@ use eosim_runner::run::Line;
 
 pub use diff::{Sides, difference, difference_json};
 pub use explain::{explanation, explanation_json, needed};
+pub use look::run_report;
 pub use parts::{about, need_word};
+pub use state::{Shown, state, state_json};
 
 /// A step; nothing for what the world does.
 fn step(step: u64) -> String {

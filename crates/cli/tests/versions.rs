@@ -42,7 +42,8 @@ fn the_commands_of_an_affair_show_it_and_what_repaired_it() {
     let words: Vec<&str> = beside.iter().map(String::as_str).collect();
     let difference = folder.ends(&words, 0).out;
     let verdict = difference.lines().find(|line| line.trim().starts_with("verdict"));
-    expect!["  verdict             STUCK                                          sound"].assert_eq(verdict.unwrap_or_default());
+    expect!["  verdict             STUCK                                          sound"]
+        .assert_eq(verdict.unwrap_or_default());
 }
 
 #[test]

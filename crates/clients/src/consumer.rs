@@ -386,6 +386,11 @@ impl Consumer {
         Some(self.assigned(partition)?.valid_position()?.offset)
     }
 
+    /// What is assigned, each with its position, if it has one.
+    pub fn positions(&self) -> impl Iterator<Item = (TopicPartition, Option<i64>)> {
+        self.assigned.iter().map(|one| (one.partition, one.position.map(|at| at.offset)))
+    }
+
     /// `seek()` to what somebody else has read, in an epoch if it is known.
     fn seek_unvalidated(
         &mut self,

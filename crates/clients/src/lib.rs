@@ -19,6 +19,7 @@ mod metadata;
 mod network_client;
 pub mod producer;
 mod spec;
+mod standing;
 
 pub use api_versions::ApiVersions;
 pub use application::{

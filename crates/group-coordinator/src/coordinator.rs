@@ -156,6 +156,11 @@ impl GroupCoordinator {
         self.shards.get(&partition).map(|shard| &shard.committed)
     }
 
+    /// The offsets partitions that are loaded, with all that is held of them.
+    pub(crate) fn shards(&self) -> impl Iterator<Item = (i32, &Shard)> {
+        self.shards.iter().map(|(&partition, shard)| (partition, shard))
+    }
+
     /// A batch that the broker appended to the offsets partition by itself: a marker (G-MARK-2).
     pub fn on_marker_appended(&mut self, cx: &mut Cx<'_>, partition: i32, batch: &RecordBatch) {
         rule!(cx.env, "G-MARK-2");

@@ -18,6 +18,7 @@ mod error_mapping;
 mod group_state;
 mod offset_metadata_manager;
 mod shard;
+mod standing;
 mod timer;
 
 #[cfg(test)]

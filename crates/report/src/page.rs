@@ -7,6 +7,8 @@ mod html;
 mod markdown;
 mod text;
 
+pub(crate) use html::escaped;
+
 /// A page.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Page {

@@ -19,7 +19,7 @@ use crate::recording::{Recording, word};
 use crate::run::{Describe, Glance, named};
 use crate::variant::{Guide, Linked, Part, Variant};
 use cone::Cone;
-use focus::Focus;
+pub(crate) use focus::Focus;
 use needs::Search;
 
 pub use cone::Moment;
@@ -251,7 +251,7 @@ fn finest(parts: &[Judged]) -> Vec<&Judged> {
 }
 
 /// Everything that is said of what is broken, for the choice of lines.
-fn subject(verdict: &Verdict) -> String {
+pub(crate) fn subject(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Safety(anomalies) => {
             anomalies.first().map_or_else(String::new, |a| a.summary.clone())

@@ -9,6 +9,7 @@ pub mod diff;
 pub mod exit;
 pub mod explain;
 pub mod history;
+pub mod look;
 pub mod machines;
 pub mod recording;
 pub mod run;

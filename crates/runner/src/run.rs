@@ -9,17 +9,18 @@ mod machine;
 mod recovery;
 mod requirements;
 mod story;
+mod survey;
 mod trail;
 mod waits;
 mod words;
 
 pub use glance::Change;
-pub(crate) use glance::Glance;
+pub(crate) use glance::{Glance, differences};
 pub use listener::{Describe, Line, Step, Watch};
 pub(crate) use machine::said;
 pub use machine::{Machine, SeededMachine};
 pub(crate) use story::{Asked, Call, Kind, Order, Story, Strike};
-pub(crate) use trail::{Trail, What};
+pub(crate) use trail::{Link, Trail, What};
 pub use words::named;
 
 use eosim_checker::Verdict;

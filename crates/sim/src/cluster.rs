@@ -7,7 +7,9 @@ mod plan;
 
 pub use actor::ClusterActor;
 pub use eosim_broker::controller::{ControllerConfig, TopicSpec};
-pub use eosim_broker::{Broker, CLASSIC_GROUP_TRANSITIONS, TRANSACTION_STATE_RULES, Unfinished};
+pub use eosim_broker::{
+    Broker, CLASSIC_GROUP_TRANSITIONS, ReplicaView, TRANSACTION_STATE_RULES, Unfinished,
+};
 pub use eosim_clients::{
     AbortTransactionSpec, AdminSpec, AdminStep, ApiVersions, Client, ClientSpec, CommitMode,
     ConsumerSpec, Exception, ExceptionClass, GroupConsumerApplication, GroupConsumerSpec,

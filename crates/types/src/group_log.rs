@@ -90,6 +90,16 @@ impl MemberState {
             Self::UnreleasedPartitions => 2,
         }
     }
+
+    /// Kafka's spelling.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stable => "STABLE",
+            Self::UnrevokedPartitions => "UNREVOKED_PARTITIONS",
+            Self::UnreleasedPartitions => "UNRELEASED_PARTITIONS",
+        }
+    }
 }
 
 /// What a member of a KIP-848 group has now (`ConsumerGroupCurrentMemberAssignmentValue`).

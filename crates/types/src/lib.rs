@@ -18,6 +18,7 @@ pub mod error;
 pub mod few;
 pub mod group_log;
 pub mod ids;
+pub mod look;
 pub mod machine;
 pub mod marks;
 pub mod message;

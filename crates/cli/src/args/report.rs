@@ -14,6 +14,10 @@ Examples:
   eosim show sim-runs/latest/failures/8812 --as transcript
   eosim show sim-runs/latest/failures/8812 --as dump-log --partition orders-0
   eosim show sim-runs/latest/failures/8812 --as transactions --at 4127
+  eosim show sim-runs/latest/failures/8812 --as state --at 4127
+  eosim show latest --as transcript --partition orders-0 --transaction writer
+  eosim show latest --as diagram > failure.mmd
+  eosim show latest --as timeline > timeline.html
   eosim show latest --as transactions --command find-hanging --max-transaction-timeout 1m")]
 pub struct ShowArgs {
     /// The folder of a run, or its choices.json
@@ -27,6 +31,9 @@ pub struct ShowArgs {
     /// Only this partition, such as orders-0
     #[arg(long, value_name = "TOPIC-NUMBER", env = "EOSIM_SHOW_PARTITION")]
     pub partition: Option<String>,
+    /// Only what is about this transactional id
+    #[arg(long, value_name = "ID", env = "EOSIM_SHOW_TRANSACTION")]
+    pub transaction: Option<String>,
     /// Which command of `kafka-transactions.sh`, with --as transactions; describe-producers if a
     /// partition is given and no command, else describe
     #[arg(long, value_enum, value_name = "COMMAND", env = "EOSIM_SHOW_COMMAND")]
@@ -53,6 +60,12 @@ pub enum ShowForm {
     Transactions,
     /// As `eosim check` reads it.
     History,
+    /// What led to the broken promise, or to --at, as a sequence diagram of Mermaid.
+    Diagram,
+    /// How everything stands: leaders, transactions, producers, groups, clients.
+    State,
+    /// One HTML file to step through in a browser.
+    Timeline,
 }
 
 /// A command of `kafka-transactions.sh`.
@@ -152,8 +165,11 @@ Examples:
   eosim report latest --as github
   eosim report latest --as markdown >> \"$GITHUB_STEP_SUMMARY\"
   eosim report sim-runs/ci --as html > report.html
+  eosim report latest/failures/8812 --as chrome-trace > trace.json
+  eosim report latest/failures/8812 --as shiviz > shiviz.log
 
-Failures are told by their kind, with the first seed of each, and every form is bounded. GitHub shows ten
+chrome-trace (for ui.perfetto.dev or chrome://tracing) and shiviz tell of one run, which is made again
+for them; the others of a sweep. Failures are told by their kind, with the first seed of each, and every form is bounded. GitHub shows ten
 annotations of a step; what is beyond them is counted in the last one.")]
 pub struct ReportArgs {
     /// The folder of a run or a sweep
@@ -167,8 +183,10 @@ pub struct ReportArgs {
 
 /// The forms that there are, each with what it is for.
 fn report_form() -> PossibleValuesParser {
-    let forms = eosim_report::sweep_report::FORMS.iter();
-    PossibleValuesParser::new(forms.map(|form| PossibleValue::new(form.name).help(form.about)))
+    let sweeps = eosim_report::sweep_report::FORMS.iter().map(|form| (form.name, form.about));
+    let runs = eosim_report::run_report::FORMS.iter().map(|form| (form.name, form.about));
+    let value = |(name, about)| PossibleValue::new(name).help(about);
+    PossibleValuesParser::new(sweeps.chain(runs).map(value))
 }
 
 /// A state machine as it is in the code.

@@ -4,18 +4,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use eosim_report::sweep_report::{FORMS, ReportedFailure, SweepReport};
-use eosim_report::{ScenarioSummary, SweepSummary};
+use eosim_report::{ScenarioSummary, SweepSummary, run_report};
 use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
 use eosim_runner::store;
 use serde_json::Value;
 
 use super::Failure;
+use super::replay::open;
+use super::show::look;
 use crate::args::ReportArgs;
 use crate::coverage::Coverage;
-use crate::{artefacts, output};
+use crate::{artefacts, output, pages};
 
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    if let Some(form) = run_report::FORMS.iter().find(|form| form.name == args.form) {
+        let path = artefacts::find_choices(&args.run)?;
+        let recording = open(&path, false)?;
+        let look = look(&recording, None, &path)?;
+        output::print(&(form.render)(&pages::run_report(&recording, &look, None)))?;
+        return Ok(ExitCode::Fine);
+    }
     let report = read(&find(&args.run)?)?;
     let form = FORMS.iter().find(|form| form.name == args.form);
     let form = form.expect("clap knows the forms");

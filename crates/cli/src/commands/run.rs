@@ -34,6 +34,7 @@ pub(super) fn run(args: &RunArgs, how: &OutputArgs) -> Result<ExitCode, Failure>
     if is_failure {
         let place = artefacts::failure_place(recording.seed, &plan.name, &[]);
         artefacts::keep(&folder, &place, &recording, &observed)?;
+        artefacts::keep_timeline(&folder, &place, &recording, &observed)?;
         needed = artefacts::explain(&folder, &place, &recording, &observed)?;
         shown = shown.join(place);
     }

@@ -2,33 +2,47 @@
 
 use std::path::Path;
 
+use eosim_report::run_report::{self, Filter};
 use eosim_report::{transaction_log, transactions};
 use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
+use eosim_runner::look::Look;
 use eosim_runner::recording::{Observed, Recording};
 use eosim_types::observation::ReplicaDump;
-use eosim_types::{ActorId, Topic};
+use eosim_types::{ActorId, Topic, TransactionalId};
 use serde_json::json;
 
 use super::Failure;
 use super::replay::open;
 use crate::args::{Format, OutputArgs, ShowArgs, ShowForm, TransactionsForm};
+use crate::pages::Shown;
 use crate::render::DESCRIBE;
-use crate::{artefacts, output, render};
+use crate::{artefacts, output, pages, render};
 
 pub(super) fn run(args: &ShowArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
     let path = artefacts::find_choices(&args.run)?;
     let recording = open(&path, false)?;
-    let observed = observe(&recording, args.at, &path)?;
-    let selected = Selected::of(args, &observed)?;
-    let text = match args.form {
-        ShowForm::Transcript => render::transcript(&observed, selected.actor),
-        ShowForm::DumpLog => selected.dump_log(&observed),
-        ShowForm::TxnLog => selected.transaction_log(&observed),
-        ShowForm::Transactions => selected.transactions(&observed, args)?,
-        ShowForm::History => observed.history.to_jsonl(),
+    let text = if needs_look(args) {
+        looked(args, how, &recording, &path)?
+    } else {
+        let observed = observe(&recording, args.at, &path)?;
+        let selected = Selected::of(args, &observed)?;
+        let text = match args.form {
+            ShowForm::DumpLog => selected.dump_log(&observed),
+            ShowForm::TxnLog => selected.transaction_log(&observed),
+            ShowForm::Transactions => selected.transactions(&observed, args)?,
+            ShowForm::History => observed.history.to_jsonl(),
+            _ => render::transcript(&observed, selected.actor),
+        };
+        formatted(text, how.format)
     };
-    let text = match how.format {
+    output::print(&text)?;
+    Ok(ExitCode::Fine)
+}
+
+/// Lines as they are asked for.
+fn formatted(text: String, format: Format) -> String {
+    match format {
         Format::Text => text,
         Format::Json => {
             json!({"format": 1, "lines": text.lines().collect::<Vec<_>>()}).to_string() + "\n"
@@ -36,18 +50,77 @@ pub(super) fn run(args: &ShowArgs, how: &OutputArgs) -> Result<ExitCode, Failure
         Format::Jsonl => {
             text.lines().map(|line| json!({"line": line}).to_string() + "\n").collect()
         }
-    };
-    output::print(&text)?;
-    Ok(ExitCode::Fine)
+    }
+}
+
+/// Must somebody look at the run step by step?
+fn needs_look(args: &ShowArgs) -> bool {
+    let is_filtered = args.partition.is_some() || args.transaction.is_some();
+    match args.form {
+        ShowForm::Diagram | ShowForm::State | ShowForm::Timeline => true,
+        ShowForm::Transcript => is_filtered,
+        _ => false,
+    }
+}
+
+/// What is shown of a run that is looked at step by step.
+fn looked(
+    args: &ShowArgs,
+    how: &OutputArgs,
+    recording: &Recording,
+    path: &Path,
+) -> Result<String, Failure> {
+    // Around a step of a timeline there is something behind it, too.
+    check_step(recording, args.at)?;
+    let until = args.at.filter(|_| args.form != ShowForm::Timeline);
+    let look = look(recording, until, path)?;
+    let selected = Selected::of(args, &look.observed)?;
+    let run = pages::run_report(recording, &look, args.at);
+    let filter = selected.filter();
+    let is_text = how.format == Format::Text;
+    Ok(match args.form {
+        ShowForm::Diagram if is_text => run_report::diagram(&run, &filter),
+        ShowForm::Diagram => run_report::diagram_json(&run, &filter),
+        ShowForm::Timeline if is_text => run_report::timeline(&run, &filter),
+        ShowForm::Timeline => run_report::timeline_json(&run, &filter),
+        ShowForm::State if is_text => pages::state(recording, &look, selected.shown(args)).text(),
+        ShowForm::State => {
+            pages::state_json(recording, &look, selected.shown(args)).to_string() + "\n"
+        }
+        _ => {
+            let lines = run.lines(&filter);
+            formatted(eosim_report::transcript(&run.actors, &lines), how.format)
+        }
+    })
+}
+
+/// The run, up to `step` if one is given, looked at.
+pub(super) fn look(recording: &Recording, step: Option<u64>, path: &Path) -> Result<Look, Failure> {
+    let look = recording.look(step, DESCRIBE);
+    match &look.left {
+        None => Ok(look),
+        Some(left) => Err(Failure {
+            exit: ExitCode::NotReplayable,
+            message: format!("{}: not as recorded: {left}", path.display()),
+        }),
+    }
+}
+
+/// Has the run such a step?
+fn check_step(recording: &Recording, step: Option<u64>) -> Result<(), InputError> {
+    match step {
+        Some(step) if step > recording.steps => {
+            let expected = format!("a step of the run, at most {}", recording.steps);
+            Err(InputError::new("--at", "", step.to_string(), expected))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The run, up to `step` if one is given.
 fn observe(recording: &Recording, step: Option<u64>, path: &Path) -> Result<Observed, Failure> {
+    check_step(recording, step)?;
     let replayed = match step {
-        Some(step) if step > recording.steps => {
-            let expected = format!("a step of the run, at most {}", recording.steps);
-            return Err(InputError::new("--at", "", step.to_string(), expected).into());
-        }
         Some(step) => recording.replay_to(step, DESCRIBE),
         None => recording.replay(DESCRIBE),
     };
@@ -61,12 +134,24 @@ fn observe(recording: &Recording, step: Option<u64>, path: &Path) -> Result<Obse
 }
 
 /// What the user wants to see of a run.
+#[derive(Clone)]
 struct Selected {
     partition: Option<String>,
     actor: Option<ActorId>,
+    transaction: Option<TransactionalId>,
 }
 
 impl Selected {
+    fn filter(&self) -> Filter {
+        let Self { partition, actor, transaction } = self.clone();
+        Filter { actor, partition, transaction }
+    }
+
+    fn shown<'a>(&'a self, args: &'a ShowArgs) -> Shown<'a> {
+        let transaction = args.transaction.as_deref();
+        Shown { partition: self.partition.as_deref(), actor: self.actor, transaction }
+    }
+
     fn of(args: &ShowArgs, run: &Observed) -> Result<Self, InputError> {
         let unknown = |flag: &str, word: &str, what: &str, known: &[String]| {
             let error = InputError::new(flag, "", format!("\"{word}\""), what);
@@ -85,7 +170,15 @@ impl Selected {
             let at = at.and_then(|at| u16::try_from(at).ok()).map(ActorId);
             at.ok_or_else(|| unknown("--actor", name, "an actor of the run", &run.actors))
         });
-        Ok(Self { partition: args.partition.clone(), actor: actor.transpose()? })
+        let transaction = args.transaction.as_ref().map(|id| {
+            let known: Vec<String> =
+                run.names.transactional_ids().skip(1).map(ToString::to_string).collect();
+            let at = run.names.transactional_ids().position(|name| name == id && !id.is_empty());
+            let at = at.and_then(|at| u16::try_from(at).ok()).map(TransactionalId);
+            at.ok_or_else(|| unknown("--transaction", id, "a transactional id of the run", &known))
+        });
+        let partition = args.partition.clone();
+        Ok(Self { partition, actor: actor.transpose()?, transaction: transaction.transpose()? })
     }
 
     /// The replicas to show: of the partition, or else of those that `by_default` names; at the

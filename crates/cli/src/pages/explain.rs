@@ -247,6 +247,7 @@ fn made_again(felt: &Consequence, plan: &str) -> String {
 
 fn commands(found: &Explanation, place: &str) -> Vec<String> {
     let mut commands = Vec::new();
+    commands.push(format!("eosim show {place} --as timeline > timeline.html"));
     commands.push(format!("eosim show {place} --as transcript"));
     if found.broken.what != "stuck" {
         let step = found.broken.step;

@@ -65,6 +65,10 @@ impl ConsumerApplication {
         self.consumer.as_ref()?.position(partition)
     }
 
+    pub(crate) fn consumer(&self) -> Option<&Consumer> {
+        self.consumer.as_deref()
+    }
+
     /// What it is waiting for, in words, if any partition has no position yet.
     #[must_use]
     pub fn waits_for(&self) -> Option<String> {

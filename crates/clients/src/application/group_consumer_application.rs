@@ -102,6 +102,10 @@ impl GroupConsumerApplication {
         position.is_some_and(|position| position >= bound)
     }
 
+    pub(crate) const fn consumer(&self) -> Option<&Consumer> {
+        self.consumer.as_ref()
+    }
+
     /// What it is waiting for, in words, if it is in a call.
     #[must_use]
     pub fn waits_for(&self) -> Option<String> {

@@ -99,6 +99,10 @@ impl ProducerApplication {
         self.session.state()
     }
 
+    pub(crate) const fn session(&self) -> &ProducerSession {
+        &self.session
+    }
+
     /// What it is waiting for, in words; `None` when it is finished or pauses by its own will.
     #[must_use]
     pub fn waits_for(&self) -> Option<String> {

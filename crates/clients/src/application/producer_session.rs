@@ -15,14 +15,14 @@ use crate::producer::{CallId, Producer, RecordOutcome, State};
 
 /// A producer's life, and how many came before it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct ProducerSession {
+pub(crate) struct ProducerSession {
     id: ActorId,
     /// Opened so far; survives a crash.
     sessions: u32,
     /// The process died with a producer open.
     died_open: bool,
-    pub(super) producer: Option<Producer>,
-    pub(super) transaction: Option<TransactionRef>,
+    pub(crate) producer: Option<Producer>,
+    pub(crate) transaction: Option<TransactionRef>,
     transactions_begun: u32,
     sends: VecDeque<(CallId, Value, TopicPartition)>,
     /// A future of the open transaction has failed.

@@ -9,9 +9,11 @@ table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:t
 th{border-bottom:1px solid #ccc}tr:nth-child(even){background:#f6f6f6}
 code,pre,.lines td{font-family:ui-monospace,monospace;font-size:13px}.number{text-align:right;white-space:nowrap}
 pre{background:#f6f6f6;padding:.6rem;overflow:auto}.note{color:#555}
-tr.fault{background:#fff1d6}tr.broken{background:#ffdcdc}dt{font-weight:600}dd{margin:0 0 .4rem 1.5rem}
+tr.fault{background:#fff1d6}tr.broken{background:#ffdcdc}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.2rem}dt{font-weight:600}dd{margin:0}
 .beside{display:grid;grid-template-columns:1fr 1fr;gap:1rem}.beside>div{overflow:auto}
-@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#181818}pre,tr:nth-child(even){background:#232323}
+@media(prefers-color-scheme:dark){:root{color-scheme:dark}body{color:#e6e6e6;background:#181818}
+h2,th{border-color:#4a4a4a}pre,tr:nth-child(even){background:#232323}
 tr.fault{background:#4a3a12}tr.broken{background:#5a1f1f}.note{color:#aaa}}";
 
 pub(super) fn render(page: &Page) -> String {
@@ -91,7 +93,7 @@ fn table(head: &[String], rows: &[Vec<String>]) -> String {
 }
 
 /// Text in which nothing is markup, in attributes neither.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -19,18 +19,18 @@ use crate::recording::Observed;
 
 /// What lines are chosen by.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Focus {
-    pub(super) values: BTreeSet<Value>,
-    pub(super) partitions: BTreeSet<TopicPartition>,
-    pub(super) offsets: BTreeSet<(TopicPartition, i64)>,
-    pub(super) transactions: BTreeSet<TransactionRef>,
-    pub(super) producers: BTreeSet<(ProducerId, ProducerEpoch)>,
-    pub(super) ids: BTreeSet<TransactionalId>,
-    pub(super) groups: BTreeSet<GroupId>,
-    pub(super) actors: BTreeSet<ActorId>,
-    pub(super) brokers: BTreeSet<BrokerId>,
+pub(crate) struct Focus {
+    pub(crate) values: BTreeSet<Value>,
+    pub(crate) partitions: BTreeSet<TopicPartition>,
+    pub(crate) offsets: BTreeSet<(TopicPartition, i64)>,
+    pub(crate) transactions: BTreeSet<TransactionRef>,
+    pub(crate) producers: BTreeSet<(ProducerId, ProducerEpoch)>,
+    pub(crate) ids: BTreeSet<TransactionalId>,
+    pub(crate) groups: BTreeSet<GroupId>,
+    pub(crate) actors: BTreeSet<ActorId>,
+    pub(crate) brokers: BTreeSet<BrokerId>,
     /// The partitions whose leaders coordinate the ids and groups.
-    pub(super) coordinators: BTreeSet<TopicPartition>,
+    pub(crate) coordinators: BTreeSet<TopicPartition>,
 }
 
 /// So many records are taken from a batch or a transaction that is named without them.
@@ -38,7 +38,7 @@ const RECORDS: usize = 4;
 
 impl Focus {
     /// What `sentence` says of `run`.
-    pub(super) fn of(sentence: &str, run: &Observed) -> Self {
+    pub(crate) fn of(sentence: &str, run: &Observed) -> Self {
         let mut focus = Self::default();
         let words = words(sentence);
         let names = Vocabulary::of(run);
@@ -190,12 +190,12 @@ impl Focus {
     }
 
     /// The names of the records.
-    pub(super) fn records(&self, run: &Observed) -> Vec<String> {
+    pub(crate) fn records(&self, run: &Observed) -> Vec<String> {
         self.values.iter().map(|value| run.names.value(*value)).collect()
     }
 
     /// Is `outcome`, as a difference names it, of something that it is about?
-    pub(super) fn names(&self, outcome: &str, run: &Observed) -> bool {
+    pub(crate) fn names(&self, outcome: &str, run: &Observed) -> bool {
         let record = self.values.iter().any(|value| outcome.starts_with(&of_record(run, *value)));
         let partition = self.partitions.iter().any(|tp| outcome == of_partition(run, *tp));
         let transaction = self.transactions.iter().any(|at| outcome == of_transaction(run, *at));
@@ -203,7 +203,7 @@ impl Focus {
     }
 
     /// How `line`, without names of actors, speaks of it: how strongly, from 0.
-    pub(super) fn touches(&self, line: &str, names: &Names) -> u32 {
+    pub(crate) fn touches(&self, line: &str, names: &Names) -> u32 {
         let words: BTreeSet<&str> = words(line).into_iter().collect();
         let has = |word: String| words.contains(word.as_str());
         let any = |found: bool, worth: u32| if found { worth } else { 0 };
@@ -238,7 +238,7 @@ fn values(batch: &RecordBatch) -> impl Iterator<Item = Value> + '_ {
 }
 
 /// The words of a sentence, without what surrounds them.
-pub(super) fn words(sentence: &str) -> Vec<&str> {
+pub(crate) fn words(sentence: &str) -> Vec<&str> {
     let is_around = |c: char| matches!(c, ',' | ';' | ':' | '(' | ')' | '[' | ']' | '"' | '.');
     let words = sentence.split_whitespace().map(|word| word.trim_matches(is_around));
     words.filter(|word| !word.is_empty()).collect()

@@ -2,7 +2,7 @@
 //!
 //! Only differences are kept, never whole states.
 
-mod differences;
+pub(crate) mod differences;
 
 use std::collections::BTreeMap;
 

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use eosim_actor::{Choices, Site, Stream};
 use eosim_checker::{Anomaly, Checker, CheckerSetup, Stuck, Verdict};
 use eosim_scenario::Plan;
-use eosim_sim::cluster::{Broker, ClusterPlan, ClusterWorld, Populated, dump};
+use eosim_sim::cluster::{Broker, ClusterActor, ClusterPlan, ClusterWorld, Populated, dump};
 use eosim_sim::fault::Faults;
 use eosim_sim::{Limits, Seeded, Stop};
+use eosim_types::look::Turn;
 use eosim_types::observation::ClusterDump;
 use eosim_types::{ActorId, Duration, Instant, Marks};
 
@@ -20,6 +21,7 @@ use super::glance::{Change, Glance};
 use super::listener::{Describe, Watch};
 use super::recovery::Scene;
 use super::requirements;
+use super::survey::Survey;
 use super::waits::Waits;
 use crate::assemble::{Assembly, actors};
 use crate::history::{Entry, broken_off};
@@ -41,6 +43,8 @@ pub struct Machine<C> {
     rebuilt: Vec<u64>,
     /// What is looked at after every step, if anything.
     glance: Option<Box<Glance>>,
+    /// How everything stands after every step, if anybody wants to know.
+    survey: Option<Box<Survey>>,
 }
 
 /// A machine for sweeps.
@@ -61,6 +65,7 @@ impl<C: Choices> Machine<C> {
             waits: Waits::default(),
             rebuilt: Vec::new(),
             glance: None,
+            survey: None,
         }
     }
 
@@ -72,6 +77,27 @@ impl<C: Choices> Machine<C> {
     /// What was seen to change.
     pub(crate) fn take_changes(&mut self) -> Vec<Change> {
         self.glance.take().map_or_else(Vec::new, |glance| glance.into_changes())
+    }
+
+    /// Looks at everything after every step of the next run.
+    pub(crate) fn survey(&mut self) {
+        self.survey = Some(Box::default());
+    }
+
+    /// What was seen to stand otherwise.
+    pub(crate) fn take_turns(&mut self) -> Vec<Turn> {
+        self.survey.take().map_or_else(Vec::new, |survey| survey.turns)
+    }
+
+    /// The actors, as the last run has left them.
+    pub(crate) fn actors(&self) -> &[ClusterActor] {
+        self.world.actors()
+    }
+
+    /// Of each actor, whether its process runs.
+    pub(crate) fn up(&self) -> Vec<bool> {
+        let ids = (0..).map(ActorId).take(self.world.actors().len());
+        ids.map(|id| self.world.is_up(id)).collect()
     }
 
     /// The source of choices, to be set before [`Self::run`].
@@ -217,12 +243,17 @@ impl<C: Choices> Machine<C> {
 
     /// Lets the world run, step by step if somebody looks.
     fn go(&mut self, limits: Limits) -> Stop {
-        if let Some(glance) = &mut self.glance {
+        if self.glance.is_some() || self.survey.is_some() {
             while self.world.steps() < limits.steps {
                 let Some(step) = self.world.step_until(limits.until) else { break };
                 let names = &self.cluster.as_ref().expect("a run was prepared").shape.names;
                 let acted = &self.world.actors()[usize::from(step.actor.0)];
-                glance.look(self.world.steps(), acted, names);
+                if let Some(glance) = &mut self.glance {
+                    glance.look(self.world.steps(), acted, names);
+                }
+                if let Some(survey) = &mut self.survey {
+                    survey.look(self.world.steps(), step.actor, acted);
+                }
             }
         }
         self.world.run(limits)

@@ -78,6 +78,7 @@ fn keep_one(
     let scenario = &sweep.scenarios[failing.scenario];
     let (recording, observed) = record(scenario, failing.seed, sweep.defects, DESCRIBE);
     artefacts::keep(folder, at, &recording, &observed)?;
+    artefacts::keep_timeline(folder, at, &recording, &observed)?;
     let needed =
         if explains { artefacts::explain(folder, at, &recording, &observed)? } else { None };
     let place = folder.path().join(at).display().to_string();

@@ -9,7 +9,7 @@ use eosim_types::{Names, TopicPartition};
 const BATCHES: usize = 3;
 
 /// Differences with their weights.
-type Found = Vec<(u8, String)>;
+pub(crate) type Found = Vec<(u8, String)>;
 
 /// What is different, in the order in which things are held. What followers do after their leaders
 /// says little, unless `followers_count`; of a partition that is not `whole`, who leads it and what it
@@ -47,7 +47,7 @@ pub(super) fn between(
             of_transaction(Some(old), None, names, &mut found);
         }
     }
-    of_offsets(before, now, names, &mut found);
+    of_offsets(&offsets(before), &offsets(now), names, &mut found);
     found
 }
 
@@ -92,13 +92,14 @@ fn of_log(old: &ReplicaDump, now: &ReplicaDump, names: &Names, found: &mut Found
             found.push((4, format!("{name}: index + aborted {first}..{last} of producer id {id}")));
         }
     }
-    of_producers(&name, old, now, found);
+    of_producers(&name, &old.producers, &now.producers, found);
     moved(&name, "high watermark", old.high_watermark, now.high_watermark, 1, found);
     let (from, to) = (old.last_stable_offset, now.last_stable_offset);
     moved(&name, "last stable offset", from, to, 2, found);
 }
 
-fn moved(name: &str, what: &str, from: i64, to: i64, weight: u8, found: &mut Found) {
+/// A bound that moves.
+pub(crate) fn moved(name: &str, what: &str, from: i64, to: i64, weight: u8, found: &mut Found) {
     if from != to {
         let weight = if to < from { weight + 2 } else { weight };
         found.push((weight, format!("{name}: {what} {from} → {to}")));
@@ -122,7 +123,7 @@ fn appended(name: &str, old: &ReplicaDump, now: &ReplicaDump, names: &Names, fou
 }
 
 /// `[b] at 2 of 0/1, sequence 0`.
-fn words(batch: &RecordBatch, names: &Names) -> String {
+pub(crate) fn words(batch: &RecordBatch, names: &Names) -> String {
     let contents = match &batch.payload {
         Payload::Records(records) => {
             let values = records.iter().map(|record| names.value(record.value));
@@ -135,11 +136,17 @@ fn words(batch: &RecordBatch, names: &Names) -> String {
     format!("{contents} at {at} of {id}/{epoch}")
 }
 
-fn of_producers(name: &str, old: &ReplicaDump, now: &ReplicaDump, found: &mut Found) {
-    for entry in &now.producers {
+/// What the leader of a partition knows of producers.
+pub(crate) fn of_producers(
+    name: &str,
+    before: &[ProducerState],
+    now: &[ProducerState],
+    found: &mut Found,
+) {
+    for entry in now {
         let id = entry.producer_id;
         let same = |old: &&ProducerState| old.producer_id == id;
-        let Some(old) = old.producers.iter().find(same) else {
+        let Some(old) = before.iter().find(same) else {
             let epoch = entry.producer_epoch;
             found.push((2, format!("{name}: producer {id} known, epoch {epoch}")));
             continue;
@@ -154,9 +161,9 @@ fn of_producers(name: &str, old: &ReplicaDump, now: &ReplicaDump, found: &mut Fo
             found.push((3, format!("{name}: producer {id} {}", parts.join(", "))));
         }
     }
-    for old in &old.producers {
+    for old in before {
         let id = old.producer_id;
-        if !now.producers.iter().any(|entry| entry.producer_id == id) {
+        if !now.iter().any(|entry| entry.producer_id == id) {
             let epoch = old.producer_epoch;
             found.push((5, format!("{name}: producer {id} forgotten, epoch was {epoch}")));
         }
@@ -168,7 +175,8 @@ fn part(what: &str, from: i64, to: i64) -> Option<String> {
     (from != to).then(|| format!("{what} {} → {}", none(from), none(to)))
 }
 
-fn of_transaction(
+/// A transactional id at its coordinator.
+pub(crate) fn of_transaction(
     old: Option<&TransactionDump>,
     now: Option<&TransactionDump>,
     names: &Names,
@@ -217,11 +225,12 @@ fn of_transaction(
     }
 }
 
-fn of_offsets(before: &ClusterDump, now: &ClusterDump, names: &Names, found: &mut Found) {
-    let all = |dump: &ClusterDump| -> Vec<OffsetDump> {
-        dump.coordinators.iter().flat_map(|held| held.offsets.iter().copied()).collect()
-    };
-    let (old, new) = (all(before), all(now));
+fn offsets(dump: &ClusterDump) -> Vec<OffsetDump> {
+    dump.coordinators.iter().flat_map(|held| held.offsets.iter().copied()).collect()
+}
+
+/// The offsets that a group coordinator holds.
+pub(crate) fn of_offsets(old: &[OffsetDump], new: &[OffsetDump], names: &Names, found: &mut Found) {
     let words = |entry: &OffsetDump| {
         let (group, partition) = (names.group(entry.group), names.partition(entry.partition));
         let pending = match entry.producer_id.0 {

@@ -1,0 +1,127 @@
+//! What stands otherwise after a step, in words.
+
+use std::collections::BTreeMap;
+
+use eosim_types::look::{Change, ReplicaStanding, Turn, Turned};
+use eosim_types::message::ProducerState;
+use eosim_types::observation::{OffsetDump, TransactionDump};
+use eosim_types::record::Payload;
+use eosim_types::{ActorId, Names, TopicPartition, TransactionalId};
+
+use crate::run::differences::{Found, moved, of_offsets, of_producers, of_transaction, words};
+
+/// What was told last.
+struct Tale<'a> {
+    names: &'a Names,
+    replicas: BTreeMap<(ActorId, TopicPartition), ReplicaStanding>,
+    producers: BTreeMap<(ActorId, TopicPartition), Vec<ProducerState>>,
+    transactions: BTreeMap<(ActorId, TransactionalId), TransactionDump>,
+    offsets: BTreeMap<ActorId, Vec<OffsetDump>>,
+}
+
+/// All of `turns` that is worth telling.
+pub(super) fn changes(turns: &[Turn], names: &Names) -> Vec<Change> {
+    let mut tale = Tale {
+        names,
+        replicas: BTreeMap::new(),
+        producers: BTreeMap::new(),
+        transactions: BTreeMap::new(),
+        offsets: BTreeMap::new(),
+    };
+    let mut changes = Vec::new();
+    for turn in turns {
+        let mut found = Found::new();
+        tale.tell(turn, &mut found);
+        changes.extend(found.into_iter().map(|(_, text)| Change { step: turn.step, text }));
+    }
+    changes
+}
+
+impl Tale<'_> {
+    fn tell(&mut self, turn: &Turn, found: &mut Found) {
+        let actor = turn.actor;
+        match &turn.what {
+            Turned::Replica(partition, now) => self.replica(actor, *partition, now, found),
+            Turned::Gone(partition) => {
+                self.replicas.remove(&(actor, *partition));
+            }
+            Turned::Cut(partition, end) => {
+                let name = self.names.partition(*partition);
+                found.push((5, format!("{name}: log cut back to {end}")));
+            }
+            Turned::Appended(partition, batch) => {
+                // What internal topics hold is told by what their coordinators do with it.
+                let is_told = match &batch.payload {
+                    Payload::Records(_) | Payload::Control(_) => self.leads(actor, *partition),
+                    _ => false,
+                };
+                if is_told {
+                    let name = self.names.partition(*partition);
+                    found.push((4, format!("{name}: + {}", words(batch, self.names))));
+                }
+            }
+            Turned::Producers(partition, now) => {
+                let before = self.producers.insert((actor, *partition), now.clone());
+                let name = self.names.partition(*partition);
+                of_producers(&name, &before.unwrap_or_default(), now, found);
+            }
+            Turned::Aborted(partition, entry) => {
+                let (id, first, last) = (entry.producer_id, entry.first_offset, entry.last_offset);
+                let name = self.names.partition(*partition);
+                let of = format!("{first}..{last} of producer id {id}");
+                found.push((4, format!("{name}: index + aborted {of}")));
+            }
+            Turned::Transaction(id, now) => {
+                let before = match now {
+                    Some(now) => self.transactions.insert((actor, *id), now.clone()),
+                    None => self.transactions.remove(&(actor, *id)),
+                };
+                of_transaction(before.as_ref(), now.as_ref(), self.names, found);
+            }
+            Turned::Offsets(now) => {
+                let before = self.offsets.insert(actor, now.clone()).unwrap_or_default();
+                of_offsets(&before, now, self.names, found);
+            }
+            Turned::Client(_) => {}
+        }
+    }
+
+    fn leads(&self, actor: ActorId, partition: TopicPartition) -> bool {
+        self.replicas.get(&(actor, partition)).is_some_and(|seen| seen.is_leader)
+    }
+
+    /// Of followers only what they lose is told, and of internal topics that their leader changes.
+    fn replica(
+        &mut self,
+        actor: ActorId,
+        partition: TopicPartition,
+        now: &ReplicaStanding,
+        found: &mut Found,
+    ) {
+        let name = self.names.partition(partition);
+        let before = self.replicas.insert((actor, partition), now.clone());
+        let was_leader = before.as_ref().is_some_and(|before| before.is_leader);
+        let is_empty = now.offsets[3] == 0 && partition.topic.is_internal();
+        if was_leader != now.is_leader && !is_empty {
+            let role = if now.is_leader { "leads" } else { "no longer leads" };
+            found.push((4, format!("{role} {name}, leader epoch {}", now.leader_epoch)));
+        }
+        let Some(before) = before.filter(|_| now.is_leader) else { return };
+        if was_leader && before.isr != now.isr && !is_empty {
+            found.push((4, format!("{name}: ISR {} → {}", isr(&before), isr(now))));
+        }
+        if partition.topic.is_internal() {
+            return;
+        }
+        let [old_start, old_watermark, old_stable, _] = before.offsets;
+        let [start, watermark, stable, _] = now.offsets;
+        moved(&name, "log start", old_start, start, 4, found);
+        moved(&name, "high watermark", old_watermark, watermark, 1, found);
+        moved(&name, "last stable offset", old_stable, stable, 2, found);
+    }
+}
+
+fn isr(standing: &ReplicaStanding) -> String {
+    let brokers: Vec<String> = standing.isr.iter().map(ToString::to_string).collect();
+    format!("[{}]", brokers.join(" "))
+}
