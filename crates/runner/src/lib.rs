@@ -10,6 +10,7 @@ pub mod exit;
 pub mod explain;
 pub mod history;
 pub mod machines;
+pub mod merge;
 pub mod recording;
 pub mod run;
 pub mod shrink;
