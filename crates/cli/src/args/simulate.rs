@@ -82,8 +82,7 @@ Examples:
 Scenarios below a folder `regressions` are run first. Of each kind of failure it is said whether an
 earlier run of the store, or of what --known names, has met it.
 
-More than one machine: eosim recipe prints scripts for Slurm, Kubernetes, GitHub and GNU parallel;
-eosim merge joins what each has swept.")]
+Larger than one machine: see eosim recipe and eosim merge.")]
 pub struct SweepArgs {
     /// Scenario files, or folders of them
     #[arg(required_unless_present = "resume", value_name = "SCENARIO")]
