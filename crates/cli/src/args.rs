@@ -4,6 +4,7 @@ mod compare;
 mod parse;
 mod report;
 mod simulate;
+mod spread;
 mod tool;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,12 +12,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use compare::{
     DiffArgs, ExplainArgs, FirstSideArgs, PageForm, SecondSideArgs, SideArgs, VersionsArgs,
 };
-pub use parse::{Partition, Seed, SeedRange, WallTime};
+pub use parse::{Partition, Seed, SeedRange, Size, WallTime};
 pub use report::{
     CheckArgs, CoverageArgs, DotArgs, ListArgs, ListKind, MachineName, ReportArgs, ShowArgs,
     ShowForm, TransactionsForm,
 };
 pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, ShrinkArgs, SweepArgs, VerifyArgs};
+pub use spread::{
+    ExportArgs, MergeArgs, PruneArgs, RecipeArgs, RecipeKind, StoreArgs, StoreListArgs, StoreVerb,
+};
 pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs, SchemaArgs, SchemaKind};
 
 /// A deterministic simulation testbed for Apache Kafka's exactly-once protocol.
@@ -100,6 +104,12 @@ pub enum Command {
     Run(RunArgs),
     /// Many seeds over many scenarios
     Sweep(SweepArgs),
+    /// Sweeps over shares of the seeds become one
+    Merge(MergeArgs),
+    /// How to spread a sweep over machines: scripts that can be used as they are
+    Recipe(RecipeArgs),
+    /// What is kept: lists it, removes old runs, makes an archive of one
+    Store(StoreArgs),
     /// The same run again, from its choice list
     Replay(ReplayArgs),
     /// The smallest run that fails in the same way, as a scenario of its own

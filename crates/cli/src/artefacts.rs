@@ -32,7 +32,7 @@ pub const TIMELINE: &str = "timeline.html";
 pub const COVERAGE: &str = "coverage.json";
 
 /// The file that sums a run or a sweep up.
-pub const SUMMARY: &str = "summary.json";
+pub const SUMMARY: &str = store::SUMMARY;
 
 /// The folder of failing seeds.
 pub const FAILURES: &str = "failures";
@@ -68,13 +68,36 @@ pub fn folder(
     if let (Value::Object(manifest), Value::Object(more)) = (&mut manifest, more) {
         manifest.extend(more);
     }
-    folder.write("manifest.json", &pretty(&manifest))?;
+    folder.write(store::MANIFEST, &pretty(&manifest))?;
     Ok(folder)
 }
 
-fn scenario(file: &ScenarioFile) -> Value {
+/// What the manifest says of a scenario.
+#[must_use]
+pub fn scenario(file: &ScenarioFile) -> Value {
     let digest = results::digest(Digest::of(&file.canonical()));
     json!({"name": file.head().name, "file": file.file(), "digest": digest})
+}
+
+/// The folder that the user means by `path`: `latest` and unique prefixes are completed, in
+/// `sim-runs` too.
+///
+/// # Errors
+/// If there is none.
+pub fn find_folder(path: &Path) -> Result<PathBuf, InputError> {
+    let places = [store::find(path), store::find(&Path::new(STORE).join(path))];
+    places.into_iter().find(|place| place.is_dir()).ok_or_else(|| {
+        let expected = "the folder of a sweep, or a store of them";
+        let error = InputError::new(path.display().to_string(), "", "no such folder", expected);
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+        let known: Vec<String> = [above.unwrap_or(Path::new(".")), Path::new(STORE)]
+            .into_iter()
+            .flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        error.with_nearest(&name, known.iter().map(String::as_str))
+    })
 }
 
 /// A JSON value as it is stored: indented, a line feed at the end.

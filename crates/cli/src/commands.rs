@@ -10,6 +10,8 @@ mod diff;
 mod dot;
 mod explain;
 mod list;
+mod merge;
+mod recipe;
 mod replay;
 mod report;
 mod run;
@@ -17,6 +19,7 @@ mod schema;
 mod show;
 mod shrink;
 mod source;
+mod store;
 mod sweep;
 mod verify;
 mod versions;
@@ -88,6 +91,9 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     match &cli.command {
         Command::Run(args) => run::run(args, how),
         Command::Sweep(args) => sweep::run(args, how),
+        Command::Merge(args) => merge::run(args, how),
+        Command::Recipe(args) => recipe::run(args),
+        Command::Store(args) => store::run(args, how),
         Command::Replay(args) => replay::run(args, how),
         Command::Shrink(args) => shrink::run(args, how),
         Command::Explain(args) => explain::run(args, how),

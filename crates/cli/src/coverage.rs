@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use eosim_runner::sweep::SweepSummary;
 use eosim_runner::{Count, InputError};
 use eosim_types::Marks;
 use eosim_types::machine::{CellName, StateName};
@@ -51,6 +52,13 @@ impl Coverage {
             coverage.faults.entry(name.to_string()).or_default().merge(count);
         }
         coverage
+    }
+
+    /// What a sweep has reached.
+    #[must_use]
+    pub fn of_sweep(summary: &SweepSummary) -> Self {
+        let faults = summary.scenarios.iter().flat_map(|scenario| &scenario.faults);
+        Self::of(&summary.marks, faults.map(|(name, count)| (*name, *count)))
     }
 
     /// What is kept in the file `path`.

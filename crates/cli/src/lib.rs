@@ -16,3 +16,5 @@ pub mod panics;
 pub mod progress;
 pub mod render;
 pub mod results;
+pub mod settings;
+pub mod share;

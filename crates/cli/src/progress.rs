@@ -16,6 +16,8 @@ pub struct Progress {
     done: u64,
     failures: u64,
     total: Option<u64>,
+    /// Units that were done before it began.
+    before: u64,
     began: Instant,
 }
 
@@ -40,7 +42,16 @@ impl Progress {
             ProgressMode::Plain | ProgressMode::Auto => Form::Plain { last: began },
             ProgressMode::None => Form::None,
         };
-        Self { form, done: 0, failures: 0, total, began }
+        Self { form, done: 0, failures: 0, total, before: 0, began }
+    }
+
+    /// So much was done, and so much failed, before.
+    pub fn begin_at(&mut self, done: u64, failures: u64) {
+        (self.done, self.before, self.failures) = (done, done, failures);
+        if let Form::Bar(bar) = &self.form {
+            bar.set_position(done);
+            bar.reset_eta();
+        }
     }
 
     /// Another unit is done.
@@ -88,7 +99,7 @@ impl Progress {
     fn line(&self, elapsed: Duration) -> String {
         let total = self.total.map_or_else(String::new, |total| format!("/{total}"));
         let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
-        let rate = self.done.saturating_mul(1000) / millis;
+        let rate = (self.done - self.before).saturating_mul(1000) / millis;
         let left = self.total.filter(|_| rate > 0).map_or_else(String::new, |total| {
             format!(", {} s left", total.saturating_sub(self.done) / rate)
         });

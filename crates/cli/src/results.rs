@@ -130,7 +130,7 @@ fn stuck(stuck: &Stuck) -> Value {
 }
 
 fn failed_seed(failure: &sweep::Failure) -> FailedSeed {
-    FailedSeed { seed: failure.seed, what: word(&failure.verdict).to_string() }
+    FailedSeed { seed: failure.seed, what: failure.what.clone() }
 }
 
 /// The table over one run.

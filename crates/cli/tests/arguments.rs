@@ -3,8 +3,8 @@
 use clap::{Args, Command, CommandFactory, FromArgMatches};
 use eosim::args::{
     BenchArgs, CheckArgs, Cli, CompletionsArgs, ConformArgs, DefectsArgs, DiffArgs, DotArgs,
-    ExplainArgs, ListArgs, ReplayArgs, RunArgs, SchemaArgs, ShowArgs, ShrinkArgs, SweepArgs,
-    VerifyArgs,
+    ExplainArgs, ListArgs, MergeArgs, RecipeArgs, ReplayArgs, RunArgs, SchemaArgs, ShowArgs,
+    ShrinkArgs, StoreArgs, SweepArgs, VerifyArgs,
 };
 use expect_test::{Expect, expect};
 
@@ -16,6 +16,9 @@ fn verbs() -> Vec<Command> {
     vec![
         verb::<RunArgs>("run"),
         verb::<SweepArgs>("sweep"),
+        verb::<MergeArgs>("merge"),
+        verb::<RecipeArgs>("recipe"),
+        verb::<StoreArgs>("store"),
         verb::<ReplayArgs>("replay"),
         verb::<ShrinkArgs>("shrink"),
         verb::<ExplainArgs>("explain"),

@@ -188,7 +188,7 @@ fn unknown_verbs_and_flags_are_refused_with_the_nearest() {
 
           tip: a similar argument exists: '--count'
 
-        Usage: eosim sweep --count <NUMBER> <SCENARIO>...
+        Usage: eosim sweep --count <NUMBER> [SCENARIO]...
 
         For more information, try '--help'.
     "#]],

@@ -299,7 +299,10 @@ fn interrupted_sweeps_keep_what_is_finished() {
     }
     let run = folder.list("sim-runs").into_iter().find(|name| name != "latest").expect("a run");
     let files = folder.list(&format!("sim-runs/{run}"));
-    assert_eq!(files, ["coverage.json", "manifest.json", "summary.json", "summary.jsonl"]);
+    assert_eq!(
+        files,
+        ["coverage.json", "manifest.json", "progress.json", "summary.json", "summary.jsonl"]
+    );
 }
 
 #[test]

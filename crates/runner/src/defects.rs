@@ -10,7 +10,7 @@ use eosim_scenario::plan::STUCK;
 use eosim_types::defect::DefectClass;
 use eosim_types::{Defect, DefectSet};
 
-use crate::sweep::{Failure, Progress, SeedResult, Sweep, SweepSummary};
+use crate::sweep::{Progress, SeedResult, Sweep, SweepSummary};
 
 pub use explained::{Explained, TAKES, explained};
 
@@ -144,14 +144,14 @@ pub fn first(defect: Defect, scenarios: &[ScenarioFile], seeds_max: u64) -> Opti
 
 fn hit(defect: Defect, summary: SweepSummary) -> Option<Hit> {
     let failure = summary.first_counted?;
-    let invariant = invariant(defect, &failure)?;
-    let (scenario, seed) = (failure.scenario_name, failure.seed);
-    Some(Hit { seeds: summary.seeds, invariant, scenario, seed })
+    let invariant = invariant(defect, &failure.run.verdict)?;
+    let scenario = summary.scenarios[failure.scenario].name.clone();
+    Some(Hit { seeds: summary.seeds, invariant, scenario, seed: failure.seed })
 }
 
 /// The first of the invariants that broke which the defect's entry names.
-fn invariant(defect: Defect, failure: &Failure) -> Option<&'static str> {
-    let anomalies = match &failure.verdict {
+fn invariant(defect: Defect, verdict: &Verdict) -> Option<&'static str> {
+    let anomalies = match verdict {
         Verdict::Safety(anomalies) => anomalies,
         Verdict::Liveness(_) => return Some(STUCK),
         Verdict::Sound | Verdict::Inconclusive(_) => return None,

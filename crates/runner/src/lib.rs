@@ -11,6 +11,7 @@ pub mod explain;
 pub mod history;
 pub mod look;
 pub mod machines;
+pub mod merge;
 pub mod recording;
 pub mod run;
 pub mod shrink;

@@ -1,11 +1,35 @@
 //! Kept runs: one folder each, written so that a file that is there is whole.
 
+mod checkpoint;
+mod claim;
+mod kept;
+mod lines;
+mod prune;
+mod tar;
+mod utc;
+
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use eosim_types::digest::Digest;
+
+pub use checkpoint::{Checkpoint, PROGRESS};
+pub use claim::Claim;
+pub use kept::{Ending, KeptRun, kept_runs};
+pub use lines::{Extent, Lines, LinesReader, part_of};
+pub use prune::{Retention, doomed, remove};
+pub use tar::export;
+
+/// The table over a run or a sweep, which is written last: where it is, the run has ended.
+pub const SUMMARY: &str = "summary.json";
+
+/// A line for each seed.
+pub const SUMMARY_LINES: &str = "summary.jsonl";
+
+/// What was run.
+pub const MANIFEST: &str = "manifest.json";
 
 /// What the last run is called.
 const LATEST: &str = "latest";
@@ -25,6 +49,13 @@ impl std::fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
+impl StoreError {
+    fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |error| Self { path, error }
+    }
+}
+
 /// The folder of one run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunFolder {
@@ -38,13 +69,9 @@ impl RunFolder {
     /// # Errors
     /// If `store` cannot be written.
     pub fn create(store: &Path, name: &str, arguments: &str) -> Result<Self, StoreError> {
-        let failed = |path: &Path| {
-            let path = path.to_path_buf();
-            move |error| StoreError { path, error }
-        };
-        fs::create_dir_all(store).map_err(failed(store))?;
+        fs::create_dir_all(store).map_err(StoreError::at(store))?;
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let utc = utc(since);
+        let utc = utc::name(since);
         let id = Digest::of(&(arguments, since.as_nanos(), std::process::id()));
         for attempt in 0u64.. {
             let id = id.wrapping_add(attempt) & 0xff_ffff;
@@ -52,7 +79,7 @@ impl RunFolder {
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Self { path }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
-                Err(error) => return Err(failed(&path)(error)),
+                Err(error) => return Err(StoreError::at(&path)(error)),
             }
         }
         unreachable!("an attempt ends the search")
@@ -87,21 +114,22 @@ impl RunFolder {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        let temporary = path.with_extension("part");
+        let temporary = part_of(&path);
         fs::write(&temporary, text).map_err(failed)?;
         fs::rename(&temporary, &path).map_err(failed)
     }
 
-    /// Begins the file `name`, which grows line by line and is there once it is finished.
+    /// Takes the file `name` away, if it is there.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub fn begin(&self, name: &str) -> Result<Growing, StoreError> {
+    /// If it cannot be taken away.
+    pub fn remove(&self, name: &str) -> Result<(), StoreError> {
         let path = self.path.join(name);
-        let temporary = path.with_extension("part");
-        match fs::File::create(&temporary) {
-            Ok(file) => Ok(Growing { path, temporary, file: io::BufWriter::new(file) }),
-            Err(error) => Err(StoreError { path, error }),
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::at(&path)(error))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -118,34 +146,6 @@ impl RunFolder {
         let failed = |error| StoreError { path: latest.clone(), error };
         point_at(&temporary, Path::new(name)).map_err(failed)?;
         fs::rename(&temporary, &latest).map_err(failed)
-    }
-}
-
-/// A file that is being written, under another name until it is whole.
-#[derive(Debug)]
-pub struct Growing {
-    path: PathBuf,
-    temporary: PathBuf,
-    file: io::BufWriter<fs::File>,
-}
-
-impl Growing {
-    /// Adds `text`.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn add(&mut self, text: &str) -> Result<(), StoreError> {
-        let added = self.file.write_all(text.as_bytes());
-        added.map_err(|error| StoreError { path: self.path.clone(), error })
-    }
-
-    /// The file is whole.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn finish(mut self) -> Result<(), StoreError> {
-        let whole = self.file.flush().and_then(|()| fs::rename(&self.temporary, &self.path));
-        whole.map_err(|error| StoreError { path: self.path, error })
     }
 }
 
@@ -186,45 +186,9 @@ fn complete(folder: &Path, part: &std::ffi::OsStr) -> Option<PathBuf> {
     fitting.next().is_none().then(|| folder.join(only))
 }
 
-/// `20260131T235959Z`.
-fn utc(since_epoch: Duration) -> String {
-    let seconds = since_epoch.as_secs();
-    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
-}
-
-/// Year, month and day of the `days`-th day after 1970-01-01, in the Gregorian calendar.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let of_era = shifted % 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    (year, month, day)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn instants_are_named_in_utc() {
-        let rows = [
-            (0, "19700101T000000Z"),
-            (951_782_399, "20000228T235959Z"),
-            (951_782_400, "20000229T000000Z"),
-            (4_107_542_400, "21000301T000000Z"),
-        ];
-        for (seconds, name) in rows {
-            assert_eq!(utc(Duration::from_secs(seconds)), name);
-        }
-    }
 
     #[test]
     fn a_file_is_whole_or_absent_and_prefixes_are_completed() {

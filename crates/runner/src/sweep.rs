@@ -1,7 +1,9 @@
 //! Many seeds over many scenarios: dealt from one counter to all workers, folded in order, so that
 //! the output does not depend on how many workers there are.
 
+mod failure;
 mod fold;
+mod state;
 mod worker;
 
 use std::collections::BTreeMap;
@@ -13,7 +15,9 @@ use eosim_scenario::ScenarioFile;
 use eosim_types::{DefectSet, Marks};
 
 use crate::run::RunResult;
-pub use fold::{Failure, Outcome, ScenarioSummary, SweepSummary, judge};
+pub use failure::{Failure, FailureClass};
+pub use fold::{Outcome, ScenarioSummary, SweepSummary, judge};
+pub use state::SweepState;
 pub(crate) use worker::ScenarioMachine;
 pub use worker::plan_of;
 
@@ -63,6 +67,8 @@ pub trait Progress {
     fn seed(&mut self, result: &SeedResult);
     /// Nothing new for a moment.
     fn tick(&mut self) {}
+    /// Between two seeds: what was found in all those before. Called many times a second.
+    fn between(&mut self, _found: &SweepSummary) {}
 }
 
 /// Units are dealt in handfuls of this size, so that the counter is not a bottleneck.
@@ -96,8 +102,18 @@ impl Sweep<'_> {
     /// Sweeps until all seeds are done, time is up, too many fail, or `stop` is set. Finished
     /// seeds are never lost: the summary holds exactly those before the first that is missing.
     pub fn run(&self, stop: &AtomicBool, progress: &mut dyn Progress) -> SweepSummary {
-        let dealt = AtomicU64::new(0);
-        let folded = AtomicU64::new(0);
+        self.go_on(self.nothing_found(), stop, progress)
+    }
+
+    /// The same, after the seeds of which `found` tells.
+    pub fn go_on(
+        &self,
+        found: SweepSummary,
+        stop: &AtomicBool,
+        progress: &mut dyn Progress,
+    ) -> SweepSummary {
+        let dealt = AtomicU64::new(found.seeds);
+        let folded = AtomicU64::new(found.seeds);
         let halt = AtomicBool::new(false);
         let (sender, receiver) = mpsc::channel();
         let deadline = self.time.map(|time| Instant::now() + time);
@@ -114,8 +130,21 @@ impl Sweep<'_> {
                     halt.store(true, Ordering::Relaxed);
                 }
             };
-            self.fold(&receiver, &folded, &halt, &mut ended, progress)
+            let fold = Fold { sweep: self, results: &receiver, folded: &folded, halt: &halt };
+            fold.run(found, &mut ended, progress)
         })
+    }
+
+    /// Runs one seed of one scenario, whether or not it belongs to the sweep.
+    #[must_use]
+    pub fn once(&self, scenario: usize, seed: u64) -> SeedResult {
+        worker::Worker::new(self).run(scenario, seed)
+    }
+
+    /// Nothing found yet.
+    #[must_use]
+    pub fn nothing_found(&self) -> SweepSummary {
+        SweepSummary::new(self.scenarios, self.looks_for)
     }
 
     fn work(
@@ -150,43 +179,48 @@ impl Sweep<'_> {
         }
     }
 
-    fn fold(
+    fn is_failed_enough(&self, summary: &SweepSummary) -> bool {
+        self.max_fail.is_some_and(|max| summary.counted >= max)
+    }
+}
+
+/// Takes results in the order of the seeds.
+struct Fold<'a> {
+    sweep: &'a Sweep<'a>,
+    results: &'a mpsc::Receiver<Message>,
+    folded: &'a AtomicU64,
+    halt: &'a AtomicBool,
+}
+
+impl Fold<'_> {
+    fn run(
         &self,
-        results: &mpsc::Receiver<Message>,
-        folded: &AtomicU64,
-        halt: &AtomicBool,
+        mut summary: SweepSummary,
         look: &mut dyn FnMut(),
         progress: &mut dyn Progress,
     ) -> SweepSummary {
-        let mut summary = SweepSummary::new(self.scenarios, self.looks_for);
         let mut early: BTreeMap<u64, Box<SeedResult>> = BTreeMap::new();
-        let mut next = 0;
         loop {
             look();
-            match results.recv_timeout(Duration::from_millis(100)) {
+            if self.sweep.is_failed_enough(&summary) {
+                self.halt.store(true, Ordering::Relaxed);
+            }
+            progress.between(&summary);
+            match self.results.recv_timeout(Duration::from_millis(100)) {
                 Ok((unit, result)) => drop(early.insert(unit, result)),
                 Err(mpsc::RecvTimeoutError::Timeout) => progress.tick(),
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
-            while let Some(result) = early.remove(&next) {
-                next += 1;
-                folded.store(next, Ordering::Relaxed);
-                if self.is_failed_enough(&summary) {
-                    continue;
-                }
+            while !self.sweep.is_failed_enough(&summary)
+                && let Some(result) = early.remove(&summary.seeds)
+            {
                 progress.seed(&result);
                 summary.add(&result);
-            }
-            if self.is_failed_enough(&summary) {
-                halt.store(true, Ordering::Relaxed);
+                self.folded.store(summary.seeds, Ordering::Relaxed);
             }
         }
-        summary.is_complete = next == self.units();
+        summary.is_complete = summary.seeds == self.sweep.units();
         summary
-    }
-
-    fn is_failed_enough(&self, summary: &SweepSummary) -> bool {
-        self.max_fail.is_some_and(|max| summary.counted >= max)
     }
 }
 

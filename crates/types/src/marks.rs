@@ -92,6 +92,16 @@ impl Marks {
         }
     }
 
+    /// Adds `count` arrivals at `mark`.
+    pub fn add(&mut self, mark: Mark, count: u64) {
+        let sum = match mark {
+            Mark::Rule(place) => &mut self.rules[place],
+            Mark::State(place) => &mut self.states[place],
+            Mark::Cell(place) => &mut self.cells[place],
+        };
+        *sum += count;
+    }
+
     /// Every rule with its count, in the order of [`RULES`].
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         RULES.iter().copied().zip(self.rules.iter().copied())
@@ -167,7 +177,10 @@ mod tests {
         for mark in
             [Mark::rule("L-SEQ-3"), Mark::state("entry/idle"), Mark::cell("entry/open/ABORT")]
         {
-            assert!(sum.count(mark.expect("it exists")) > 0, "{mark:?}");
+            let mark = mark.expect("it exists");
+            let count = sum.count(mark);
+            sum.add(mark, 3);
+            assert!(count > 0 && sum.count(mark) == count + 3, "{mark:?}");
         }
         assert_eq!(
             [Mark::rule("no such rule"), Mark::state("entry"), Mark::cell("entry/idle")],

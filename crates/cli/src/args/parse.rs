@@ -62,13 +62,32 @@ impl FromStr for WallTime {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+        const UNITS: [(&str, u64); 5] =
+            [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
         let expected = || "expected a number and a unit, such as 500ms, 90s, 10m or 2h".to_string();
-        let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(expected)?;
-        let (number, unit) = text.split_at(digits);
-        let unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(expected)?;
-        let number = number.parse::<u64>().map_err(|_| expected())?;
-        number.checked_mul(unit.1).map(Duration::from_millis).map(Self).ok_or_else(expected)
+        measure(text, &UNITS).map(Duration::from_millis).map(Self).ok_or_else(expected)
+    }
+}
+
+/// A number and one of `units`, multiplied.
+fn measure(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
+    number.parse::<u64>().ok()?.checked_mul(*factor)
+}
+
+/// A number of bytes: `500MiB`, `20GiB`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Size(pub u64);
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const UNITS: [(&str, u64); 4] =
+            [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+        let expected = || "expected a number and a unit, such as 500MiB or 20GiB".to_string();
+        measure(text, &UNITS).map(Self).ok_or_else(expected)
     }
 }
 
@@ -84,6 +103,12 @@ pub struct Partition {
 impl Partition {
     /// Everything.
     pub const WHOLE: Self = Self { part: 1, of: 1 };
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
+    }
 }
 
 impl FromStr for Partition {
@@ -143,6 +168,16 @@ mod tests {
         }
         for text in ["10", "m", "1.5h", "10 m", "-1s", "99999999999999999999s", ""] {
             assert!(text.parse::<WallTime>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_a_unit() {
+        for (text, size) in [("0B", 0), ("3KiB", 3072), ("2GiB", 2_147_483_648)] {
+            assert_eq!(text.parse(), Ok(Size(size)), "{text}");
+        }
+        for text in ["3", "3kb", "GiB", "-1B", "99999999999GiB"] {
+            assert!(text.parse::<Size>().is_err(), "{text}");
         }
     }
 

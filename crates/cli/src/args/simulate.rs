@@ -84,10 +84,17 @@ Examples:
   eosim sweep scenarios
   eosim sweep scenarios/transactions/mixed.json --seeds 1000..2000 --max-fail 1
   eosim sweep scenarios --tag fencing --for 10m --jobs 2
-  eosim sweep scenarios --profile ci --partition 2/4 --out sim-runs/ci")]
+  eosim sweep scenarios --profile ci --partition 2/4 --out sim-runs/ci
+  eosim sweep scenarios --profile nightly --resume
+  eosim sweep --resume=latest
+
+Scenarios below a folder `regressions` are run first. Of each kind of failure it is said whether an
+earlier run of the store, or of what --known names, has met it.
+
+Larger than one machine: see eosim recipe and eosim merge.")]
 pub struct SweepArgs {
     /// Scenario files, or folders of them
-    #[arg(required = true, value_name = "SCENARIO")]
+    #[arg(required_unless_present = "resume", value_name = "SCENARIO")]
     pub scenarios: Vec<PathBuf>,
     /// These seeds of every scenario
     #[arg(long, value_name = "FIRST..END", group = "extent", env = "EOSIM_SEEDS")]
@@ -111,7 +118,29 @@ pub struct SweepArgs {
     /// Only one share of the seeds, such as 2/4
     #[arg(long, value_name = "PART/OF", env = "EOSIM_PARTITION")]
     pub partition: Option<Partition>,
-    /// Stops after so many failing seeds
+    /// Only one of so many shares; which of them is said by JOB_COMPLETION_INDEX, from 0 on, as
+    /// Kubernetes sets it, or SLURM_ARRAY_TASK_ID, from 1 on
+    #[arg(long, value_name = "NUMBER", env = "EOSIM_PARTITIONS",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub partitions: Option<u64>,
+    /// Goes on with a sweep that was killed or stopped: with RUN, or else with the last one of the
+    /// same arguments in --out, if there is one; the end is that of a sweep without a break
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, env = "EOSIM_RESUME")]
+    pub resume: Option<Option<PathBuf>>,
+    /// How much work is lost at most if the sweep is killed
+    #[arg(long, value_name = "TIME", default_value = "1s", env = "EOSIM_CHECKPOINT_INTERVAL")]
+    pub checkpoint_interval: WallTime,
+    /// Gives up each run after so many steps, in place of what its scenario says
+    #[arg(long, value_name = "NUMBER", env = "EOSIM_STEPS_MAX",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps_max: Option<u64>,
+    /// By this virtual time each run must have come to its end, in place of what its scenario says
+    #[arg(long, value_name = "TIME", env = "EOSIM_VIRTUAL_TIME_MAX")]
+    pub virtual_time_max: Option<WallTime>,
+    /// A run, or a store of runs, whose failures are known; the store --out if not given
+    #[arg(long, value_name = "FOLDER", env = "EOSIM_KNOWN", value_delimiter = ',')]
+    pub known: Vec<PathBuf>,
+    /// Stops after so many failing seeds; goes on whatever happens if not given
     #[arg(long, value_name = "NUMBER", env = "EOSIM_MAX_FAIL",
           value_parser = clap::value_parser!(u64).range(1..))]
     pub max_fail: Option<u64>,

@@ -1,22 +1,30 @@
 //! `eosim sweep`: many seeds over many scenarios; ends with a verdict over all of them.
 
 mod failures;
+mod known;
+mod resume;
 mod watcher;
 
 use std::time::Duration;
 
+use clap::Parser;
 use eosim_runner::exit::ExitCode;
-use eosim_runner::store::{Growing, RunFolder};
+use eosim_runner::store::RunFolder;
 use eosim_runner::sweep::{Sweep, SweepSummary};
 use eosim_runner::{InputError, ScenarioFile};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Failure, jobs};
-use crate::args::{Format, OutputArgs, Partition, Profile, SweepArgs};
+use crate::args::{Cli, Command, Format, OutputArgs, Profile, SweepArgs};
 use crate::coverage::Coverage;
 use crate::input::{self, Model};
+use crate::settings::{self, Settings};
+use crate::share::share;
 use crate::{artefacts, interrupt, output, results};
 
+pub(super) use failures::KEPT;
+use known::Known;
+use resume::Begun;
 use watcher::Watcher;
 
 /// Seeds of the `quick` profile, shared among the scenarios.
@@ -50,10 +58,13 @@ impl Extent {
 }
 
 pub(super) fn run(args: &SweepArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
-    let model = Model::of(&args.model)?;
+    let resumed = resumed(args)?;
+    let args = resumed.as_ref().unwrap_or(args);
+    let model = model(args)?;
     let scenarios = selected(args, input::scenarios(&args.scenarios, &model)?)?;
     let extent = Extent::of(args, scenarios.len());
-    let partition = args.partition.unwrap_or(Partition::WHOLE);
+    let variable = |name: &str| std::env::var(name).ok();
+    let partition = share(args.partition, args.partitions, &variable)?;
     let sweep = Sweep {
         scenarios: &scenarios,
         first_seed: extent.first_seed,
@@ -70,15 +81,59 @@ pub(super) fn run(args: &SweepArgs, how: &OutputArgs) -> Result<ExitCode, Failur
         output::print_error("nothing selected: no scenario, or no seed of any");
         return Ok(ExitCode::Nothing);
     }
-    let (folder, lines) =
-        begin(args, &scenarios, partition).map_err(|error| Failure::unwritable(&error))?;
+    let begun = begin(args, &sweep, how)?;
+    let folder = begun.folder.clone();
+    let known = Known::read(args, folder.path())?;
     let stop = interrupt::watch();
-    let mut watcher = Watcher::new(&sweep, lines, how, stop);
-    let mut summary = sweep.run(stop, &mut watcher);
-    let is_interrupted = watcher.finish()?;
+    let interval = args.checkpoint_interval.0;
+    let (mut watcher, found) = Watcher::new(&sweep, begun, interval, how, stop);
+    let mut summary = sweep.go_on(found, stop, &mut watcher);
+    let (is_interrupted, claim) = watcher.finish(&summary)?;
     summary.conclude();
-    finish(&folder, &sweep, &summary, how)?;
+    finish(&folder, &sweep, &summary, &known, how)?;
+    claim.give_back();
     Ok(if is_interrupted { ExitCode::Interrupted } else { summary.exit_code() })
+}
+
+/// The arguments of the sweep that is to go on, if no others are given; how it is run may change.
+fn resumed(args: &SweepArgs) -> Result<Option<SweepArgs>, Failure> {
+    let Some(Some(run)) = args.resume.as_ref().filter(|_| args.scenarios.is_empty()) else {
+        if args.scenarios.is_empty() {
+            let found = "neither a run nor scenarios";
+            let expected = "--resume=RUN, or the scenarios of the sweep";
+            return Err(InputError::new("--resume", "", found, expected).into());
+        }
+        return Ok(None);
+    };
+    let (name, manifest) = settings::read_manifest(&artefacts::find_folder(run)?)?;
+    let words = manifest["arguments"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let cli = Cli::try_parse_from(std::iter::once("eosim").chain(words));
+    let Ok(Cli { command: Command::Sweep(kept), .. }) = cli else {
+        let found = manifest["arguments"].to_string();
+        return Err(InputError::new(name, "arguments", found, "those of a sweep").into());
+    };
+    Ok(Some(SweepArgs {
+        resume: args.resume.clone(),
+        jobs: args.jobs.or(kept.jobs),
+        max_fail: args.max_fail.or(kept.max_fail),
+        known: if args.known.is_empty() { kept.known.clone() } else { args.known.clone() },
+        checkpoint_interval: args.checkpoint_interval,
+        ..kept
+    }))
+}
+
+/// What is simulated, within the limits that the user sets.
+fn model(args: &SweepArgs) -> Result<Model, InputError> {
+    let mut model = Model::of(&args.model)?;
+    let steps = args.steps_max.map(|steps| ("--steps-max", format!("limits.steps_max={steps}")));
+    let time = args.virtual_time_max.map(|time| {
+        let set = format!("limits.virtual_time_max_ms={}", time.0.as_millis());
+        ("--virtual-time-max", set)
+    });
+    for (argument, set) in steps.into_iter().chain(time) {
+        model.overrides.push(input::replacement(argument, &set)?);
+    }
+    Ok(model)
 }
 
 /// Those with one of the tags that the user wants, if any are named.
@@ -99,21 +154,22 @@ fn selected(args: &SweepArgs, all: Vec<ScenarioFile>) -> Result<Vec<ScenarioFile
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
-/// The folder of the sweep and its first file: what cannot be written is found before the start.
-fn begin(
-    args: &SweepArgs,
-    scenarios: &[ScenarioFile],
-    partition: Partition,
-) -> Result<(RunFolder, Growing), eosim_runner::store::StoreError> {
+/// Begins, or goes on with what the user wants to resume.
+fn begin(args: &SweepArgs, sweep: &Sweep<'_>, how: &OutputArgs) -> Result<Begun, Failure> {
+    let settings = Settings::of(sweep);
+    let kept = match &args.resume {
+        Some(Some(run)) => Some(artefacts::find_folder(run)?),
+        Some(None) => resume::unfinished(&args.out, &settings, how),
+        None => None,
+    };
+    if let Some(kept) = kept {
+        return resume::go_on(&kept, sweep, &settings, how);
+    }
     let profile = format!("{:?}", args.profile).to_lowercase();
     let named = args.seeds.is_none() && args.count.is_none() && args.time.is_none();
-    let more = json!({
-        "profile": if named { Value::from(profile) } else { Value::Null },
-        "partition": format!("{}/{}", partition.part, partition.of),
-    });
-    let folder = artefacts::folder(&args.out, scenarios, "sweep", more)?;
-    let lines = folder.begin("summary.jsonl")?;
-    Ok((folder, lines))
+    let mut more = settings.manifest();
+    more["profile"] = if named { Value::from(profile) } else { Value::Null };
+    resume::begin(&args.out, sweep, more).map_err(|error| Failure::unwritable(&error))
 }
 
 /// Keeps and prints what was found.
@@ -121,11 +177,10 @@ fn finish(
     folder: &RunFolder,
     sweep: &Sweep<'_>,
     summary: &SweepSummary,
+    known: &Known,
     how: &OutputArgs,
 ) -> Result<(), Failure> {
-    let faults = summary.scenarios.iter().flat_map(|scenario| &scenario.faults);
-    let faults = faults.map(|(name, count)| (*name, *count));
-    artefacts::keep_coverage(folder, &Coverage::of(&summary.marks, faults))?;
+    artefacts::keep_coverage(folder, &Coverage::of_sweep(summary))?;
     let footers = failures::keep(folder, sweep, summary)?;
     let table = results::summary(summary);
     folder.write(artefacts::SUMMARY, &table.json())?;
@@ -136,7 +191,8 @@ fn finish(
             let incomplete = if summary.is_complete { "" } else { " (stopped before the end)" };
             let place = folder.path().display();
             output::print(&format!(
-                "{footers}{}{seeds} seeds{incomplete}, {failed} failed; artefacts  {place}\n",
+                "{footers}{}{}{seeds} seeds{incomplete}, {failed} failed; artefacts  {place}\n",
+                known.tell(summary),
                 table.text()
             ))?;
         }

@@ -9,27 +9,14 @@ use eosim_sim::fault::Count;
 use eosim_types::Marks;
 
 use super::SeedResult;
+use super::failure::{Failure, FailureClass};
 use crate::exit::ExitCode;
 
 /// Failures of one kind are kept up to this many; all are counted.
-const KEPT: usize = 16;
+const KEPT: u64 = 16;
 
-/// A seed that did not come out as it should.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
-    /// The scenario's index.
-    pub scenario: usize,
-    /// The scenario's name.
-    pub scenario_name: String,
-    /// The seed.
-    pub seed: u64,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Steps of the run.
-    pub steps: u64,
-    /// Fingerprint of every step.
-    pub digest: u64,
-}
+/// Failures of one scenario that are alike.
+type Kind = (usize, FailureClass, u64);
 
 /// One scenario's share.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -64,7 +51,17 @@ pub struct ScenarioSummary {
     pub violation_missing: bool,
 }
 
+impl ScenarioSummary {
+    pub(super) fn add_aimed(&mut self, counts: &[Count]) {
+        self.aimed.resize(counts.len().max(self.aimed.len()), Count::default());
+        for (sum, count) in self.aimed.iter_mut().zip(counts) {
+            sum.merge(*count);
+        }
+    }
+}
+
 /// What a sweep found.
+#[derive(Debug)]
 pub struct SweepSummary {
     /// Per scenario.
     pub scenarios: Vec<ScenarioSummary>,
@@ -74,8 +71,8 @@ pub struct SweepSummary {
     pub failed: u64,
     /// How many of them count for the limit.
     pub counted: u64,
-    /// The first that counts.
-    pub first_counted: Option<Failure>,
+    /// The first that counts, if it was run here.
+    pub first_counted: Option<Box<SeedResult>>,
     /// How many seeds were run.
     pub seeds: u64,
     /// Seeds whose second run differed from the first, as (scenario, seed).
@@ -84,9 +81,9 @@ pub struct SweepSummary {
     pub marks: Marks,
     /// Every seed asked for was run.
     pub is_complete: bool,
-    expectations: Vec<Expectation>,
-    requires: Vec<Vec<Requirement>>,
-    kept: BTreeMap<(usize, u64), usize>,
+    pub(super) expectations: Vec<Expectation>,
+    pub(super) requires: Vec<Vec<Requirement>>,
+    kept: BTreeMap<Kind, u64>,
     looks_for: &'static [&'static str],
 }
 
@@ -95,7 +92,16 @@ impl SweepSummary {
         let heads = || scenarios.iter().map(ScenarioFile::head);
         let named = |name: &String| ScenarioSummary { name: name.clone(), ..Default::default() };
         Self {
-            scenarios: heads().map(|head| named(&head.name)).collect(),
+            expectations: heads().map(|head| head.expect.clone()).collect(),
+            requires: heads().map(|head| head.requires.clone()).collect(),
+            ..Self::of(heads().map(|head| named(&head.name)).collect(), looks_for)
+        }
+    }
+
+    /// Nothing found in `scenarios` yet.
+    pub(super) fn of(scenarios: Vec<ScenarioSummary>, looks_for: &'static [&'static str]) -> Self {
+        Self {
+            scenarios,
             failures: Vec::new(),
             failed: 0,
             counted: 0,
@@ -105,8 +111,8 @@ impl SweepSummary {
             nondeterministic: Vec::new(),
             marks: Marks::new(),
             is_complete: false,
-            expectations: heads().map(|head| head.expect.clone()).collect(),
-            requires: heads().map(|head| head.requires.clone()).collect(),
+            expectations: Vec::new(),
+            requires: Vec::new(),
             kept: BTreeMap::new(),
         }
     }
@@ -120,10 +126,7 @@ impl SweepSummary {
         for (name, count) in &result.run.faults {
             own.faults.entry(name).or_default().merge(*count);
         }
-        own.aimed.resize(result.run.aimed.len(), Count::default());
-        for (sum, count) in own.aimed.iter_mut().zip(&result.run.aimed) {
-            sum.merge(*count);
-        }
+        own.add_aimed(&result.run.aimed);
         own.vacuous_runs += u64::from(!result.run.missing.is_empty());
         for missing in &result.run.missing {
             *own.missing.entry(missing.clone()).or_default() += 1;
@@ -157,34 +160,28 @@ impl SweepSummary {
         if counts {
             self.counted += 1;
             if self.first_counted.is_none() {
-                self.first_counted = Some(self.failure(result));
+                self.first_counted = Some(Box::new(result.clone()));
             }
         }
     }
 
-    fn failure(&self, result: &SeedResult) -> Failure {
-        Failure {
-            scenario: result.scenario,
-            scenario_name: self.scenarios[result.scenario].name.clone(),
-            seed: result.seed,
-            verdict: result.run.verdict.clone(),
-            steps: result.run.steps,
-            digest: result.run.digest,
+    fn keep(&mut self, result: &SeedResult) {
+        self.keep_failure(Failure::of(result, &self.scenarios[result.scenario].name));
+    }
+
+    /// Keeps `failure`, which comes after those that are kept, unless there are many like it.
+    pub(super) fn keep_failure(&mut self, failure: Failure) {
+        let kind = (failure.scenario, failure.class, failure.fingerprint);
+        let kept = self.kept.entry(kind).or_default();
+        *kept += 1;
+        if *kept <= KEPT {
+            self.failures.push(failure);
         }
     }
 
-    fn keep(&mut self, result: &SeedResult) {
-        let fingerprint = match &result.run.verdict {
-            Verdict::Safety(anomalies) => anomalies.first().map_or(0, |a| a.fingerprint),
-            Verdict::Liveness(_) => 1,
-            Verdict::Sound | Verdict::Inconclusive(_) => 2,
-        };
-        let kept = self.kept.entry((result.scenario, fingerprint)).or_default();
-        *kept += 1;
-        if *kept <= KEPT {
-            let failure = self.failure(result);
-            self.failures.push(failure);
-        }
+    /// The failures are to be kept again.
+    pub(super) fn forget_kept(&mut self) {
+        self.kept.clear();
     }
 
     /// What can be said only of the whole: requirements never met, violations never seen.
@@ -204,7 +201,7 @@ impl SweepSummary {
         if !self.nondeterministic.is_empty() {
             codes.push(ExitCode::Nondeterminism);
         }
-        codes.extend(self.failures.iter().map(|failure| Outcome::Failed.exit(&failure.verdict)));
+        codes.extend(self.failures.iter().map(|failure| failure.class.exit()));
         if self.scenarios.iter().any(|own| own.violation_missing) {
             codes.push(ExitCode::Survived);
         }
@@ -229,12 +226,10 @@ pub enum Outcome {
 impl Outcome {
     /// The exit code of one run that came out so, with `verdict`.
     #[must_use]
-    pub const fn exit(self, verdict: &Verdict) -> ExitCode {
+    pub fn exit(self, verdict: &Verdict) -> ExitCode {
         match (self, verdict) {
             (Self::Sound | Self::Expected, _) => ExitCode::Fine,
-            (Self::Failed, Verdict::Safety(_)) => ExitCode::Safety,
-            (Self::Failed, Verdict::Liveness(_)) => ExitCode::Liveness,
-            (Self::Failed, Verdict::Sound | Verdict::Inconclusive(_)) => ExitCode::Inconclusive,
+            (Self::Failed, verdict) => FailureClass::of(verdict).exit(),
         }
     }
 }

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use eosim_report::{RunName, footer_with};
-use eosim_runner::Verdict;
-use eosim_runner::recording::{record, word};
+use eosim_runner::recording::record;
 use eosim_runner::store::RunFolder;
 use eosim_runner::sweep::{Failure as Failing, Sweep, SweepSummary};
 
@@ -13,7 +12,7 @@ use crate::render::DESCRIBE;
 use crate::{artefacts, results};
 
 /// So many failing seeds are recorded again.
-const KEPT: usize = 32;
+pub(in crate::commands) const KEPT: usize = 32;
 
 /// So many of them are shown.
 const SHOWN: usize = 5;
@@ -32,7 +31,7 @@ pub(super) fn keep(
     let mut kinds: Vec<(&str, u64)> = Vec::new();
     for failing in summary.failures.iter().take(KEPT) {
         let place = artefacts::failure_place(failing.seed, &failing.scenario_name, &places);
-        let kind = kind(failing);
+        let kind = (failing.what.as_str(), failing.fingerprint);
         let explains = kinds.len() < EXPLAINED && !kinds.contains(&kind);
         if explains {
             kinds.push(kind);
@@ -56,15 +55,6 @@ pub(super) fn keep(
         let _ = writeln!(text, "  reproduce: eosim verify {path} --seed {seed}");
     }
     Ok(text)
-}
-
-/// What fails alike is explained once.
-fn kind(failing: &Failing) -> (&str, u64) {
-    let fingerprint = match &failing.verdict {
-        Verdict::Safety(anomalies) => anomalies.first().map_or(0, |first| first.fingerprint),
-        _ => 0,
-    };
-    (word(&failing.verdict), fingerprint)
 }
 
 /// Keeps one failing seed, explains it if wanted, and gives its footer.
@@ -91,7 +81,7 @@ fn keep_one(
         is_explained: needed.is_some(),
     };
     let notes: Vec<String> = needed.into_iter().collect();
-    let mut text = footer_with(&failing.verdict, name, &notes);
+    let mut text = footer_with(&observed.result.verdict, name, &notes);
     if recording.digest != failing.digest {
         let (then, now) = (results::digest(failing.digest), results::digest(recording.digest));
         let _ = writeln!(text, "  NOT THE SAME when it was recorded: digests {then} and {now}");

@@ -1,22 +1,33 @@
-//! What happens while a sweep goes on: the progress, and a line for every seed.
+//! What happens while a sweep goes on: the progress, a line for every seed, and every now and then
+//! a note of how far it is, from which it can go on if it is killed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use eosim_runner::ScenarioFile;
-use eosim_runner::store::{Growing, StoreError};
-use eosim_runner::sweep::{Outcome, Progress, SeedResult, Sweep, judge};
+use eosim_runner::store::{Checkpoint, Claim, Lines, RunFolder};
+use eosim_runner::sweep::{Outcome, Progress, SeedResult, Sweep, SweepSummary, judge};
 
+use super::resume::Begun;
 use crate::args::{Format, OutputArgs, ProgressMode};
 use crate::commands::Failure;
 use crate::{output, progress, results};
+
+/// So many bytes of lines are held back at most.
+const HELD_BACK: usize = 16 << 20;
 
 /// Hears how a sweep goes.
 pub(super) struct Watcher<'a> {
     scenarios: &'a [ScenarioFile],
     bar: progress::Progress,
-    lines: Growing,
+    folder: RunFolder,
+    lines: Lines,
+    claim: Claim,
     /// Lines are data for standard output too.
     prints: bool,
+    interval: Duration,
+    /// When it was noted last how far the sweep is.
+    noted: Option<Instant>,
     /// Asks the sweep to stop; set here if nothing more can be written.
     stop: &'a AtomicBool,
     failed: Option<Failure>,
@@ -25,37 +36,71 @@ pub(super) struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     pub(super) fn new(
         sweep: &Sweep<'a>,
-        lines: Growing,
+        begun: Begun,
+        interval: Duration,
         how: &OutputArgs,
         stop: &'a AtomicBool,
-    ) -> Self {
+    ) -> (Self, SweepSummary) {
         let mode = if how.quiet { ProgressMode::None } else { how.progress };
-        Self {
+        let Begun { folder, lines, found, claim } = begun;
+        let mut bar = progress::Progress::new(mode, sweep.total());
+        bar.begin_at(found.seeds, found.failed);
+        let watcher = Self {
             scenarios: sweep.scenarios,
-            bar: progress::Progress::new(mode, sweep.total()),
+            bar,
+            folder,
             lines,
+            claim,
             prints: how.format == Format::Jsonl,
+            interval,
+            noted: None,
             stop,
             failed: None,
-        }
+        };
+        (watcher, found)
     }
 
-    /// The lines are whole. Did the user ask to stop?
-    pub(super) fn finish(self) -> Result<bool, Failure> {
+    /// The lines are whole, and so is what was `found`. Did the user ask to stop?
+    pub(super) fn finish(mut self, found: &SweepSummary) -> Result<(bool, Claim), Failure> {
+        self.note(found);
         self.bar.finish();
         if let Some(failure) = self.failed {
             return Err(failure);
         }
         self.lines.finish()?;
-        Ok(self.stop.load(Ordering::Relaxed))
+        Ok((self.stop.load(Ordering::Relaxed), self.claim))
     }
 
-    fn keep(&mut self, line: &str) -> Result<(), Failure> {
-        self.lines.add(line).map_err(|error: StoreError| Failure::from(error))?;
-        if self.prints {
-            output::print(line)?;
+    /// Notes how far the sweep is, unless something has gone wrong.
+    fn note(&mut self, found: &SweepSummary) {
+        if self.failed.is_some() {
+            return;
         }
-        Ok(())
+        if let Err(failure) = self.try_note(found) {
+            self.fail(failure);
+        }
+        self.noted = Some(Instant::now());
+    }
+
+    fn try_note(&mut self, found: &SweepSummary) -> Result<(), Failure> {
+        if !self.claim.holds() {
+            let place = self.folder.path().display();
+            return Err(Failure::usage(format!(
+                "{place}: another process goes on with this sweep; this one ends"
+            )));
+        }
+        let checkpoint = Checkpoint {
+            interval_ms: u64::try_from(self.interval.as_millis()).unwrap_or(u64::MAX),
+            is_complete: found.is_complete,
+            lines: self.lines.flush()?,
+            state: found.state(),
+        };
+        Ok(checkpoint.write(&self.folder)?)
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.failed = Some(failure);
+        self.stop.store(true, Ordering::Relaxed);
     }
 }
 
@@ -67,13 +112,22 @@ impl Progress for Watcher<'_> {
             return;
         }
         let line = results::seed_line(&head.name, result.seed, &result.run);
-        if let Err(failure) = self.keep(&line) {
-            self.failed = Some(failure);
-            self.stop.store(true, Ordering::Relaxed);
+        self.lines.add(&line);
+        if self.prints
+            && let Err(error) = output::print(&line)
+        {
+            self.fail(error.into());
         }
     }
 
     fn tick(&mut self) {
         self.bar.tick();
+    }
+
+    fn between(&mut self, found: &SweepSummary) {
+        let is_due = self.noted.is_none_or(|noted| noted.elapsed() >= self.interval);
+        if is_due || self.lines.held_back() > HELD_BACK {
+            self.note(found);
+        }
     }
 }

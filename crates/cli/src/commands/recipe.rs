@@ -1,0 +1,96 @@
+//! `eosim recipe`: scripts that spread a sweep over machines, ready to be used. Each is a file beside
+//! this one, in which a few words are filled in.
+
+use clap::Parser;
+use eosim_runner::InputError;
+use eosim_runner::exit::ExitCode;
+
+use super::Failure;
+use crate::args::{Cli, RecipeArgs, RecipeKind};
+use crate::output;
+
+/// Flags that the recipes give themselves.
+const OWN: [&str; 4] = ["--partition", "--partitions", "--resume", "--out"];
+
+pub(super) fn run(args: &RecipeArgs) -> Result<ExitCode, Failure> {
+    check(&args.sweep)?;
+    output::print(&recipe(args))?;
+    Ok(ExitCode::Fine)
+}
+
+/// The words must be those of a sweep, without what the recipe adds.
+fn check(sweep: &[String]) -> Result<(), Failure> {
+    let name = |word: &str| word.split('=').next().unwrap_or_default().to_string();
+    let is_own = |word: &&String| OWN.contains(&name(word).as_str()) || word.starts_with("-o");
+    if let Some(word) = sweep.iter().find(is_own) {
+        let expected = "what each share sweeps; the recipe adds this itself";
+        return Err(InputError::new("SWEEP", "", format!("\"{word}\""), expected).into());
+    }
+    let words = ["eosim", "sweep"].into_iter().chain(sweep.iter().map(String::as_str));
+    Cli::try_parse_from(words).map(drop).map_err(|error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        let found = first.trim_end_matches(" found").to_string();
+        InputError::new("SWEEP", "", found, "the arguments of eosim sweep").into()
+    })
+}
+
+fn recipe(args: &RecipeArgs) -> String {
+    let template = match args.kind {
+        RecipeKind::Slurm => include_str!("recipe/slurm.sh"),
+        RecipeKind::Kubernetes => include_str!("recipe/kubernetes.yaml"),
+        RecipeKind::Github => include_str!("recipe/github.yml"),
+        RecipeKind::Parallel => include_str!("recipe/parallel.sh"),
+    };
+    let words: Vec<String> = args.sweep.iter().map(|word| quoted(word)).collect();
+    // GNU parallel has a shell read the words once more.
+    let twice: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let shares: Vec<String> = (1..=args.partitions).map(|share| share.to_string()).collect();
+    template
+        .replace("@SHARES@", &args.partitions.to_string())
+        .replace("@RETRIES@", &args.partitions.saturating_mul(10).to_string())
+        .replace("@LIST@", &shares.join(", "))
+        .replace("@IMAGE@", &args.image.replace(['"', '\\', '\n'], ""))
+        .replace("@QUOTED@", &twice.join(" "))
+        .replace("@SWEEP@", &words.join(" "))
+}
+
+/// `word` as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_change_them() {
+        for (word, text) in [
+            ("scenarios/a.json", "scenarios/a.json"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("$HOME", "'$HOME'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_sweep_is_refused() {
+        let refused = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            check(&words).err().map(|failure| failure.to_string()).unwrap_or_default()
+        };
+        assert_eq!(refused(&["scenarios", "--count", "5"]), "");
+        assert!(refused(&["scenarios", "--out", "x"]).contains("the recipe adds this itself"));
+        assert!(refused(&["scenarios", "--partition=1/2"]).contains("the recipe adds this itself"));
+        let wrong = refused(&["scenarios", "--cuont", "5"]);
+        assert!(wrong.starts_with("SWEEP: found unexpected argument '--cuont'"), "{wrong}");
+    }
+}

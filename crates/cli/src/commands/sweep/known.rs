@@ -1,0 +1,78 @@
+//! Failures that earlier runs have met, to be told from new ones.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use eosim_runner::InputError;
+use eosim_runner::store::{Checkpoint, kept_runs};
+use eosim_runner::sweep::SweepSummary;
+
+use crate::args::SweepArgs;
+use crate::artefacts;
+
+/// Kinds of failures, each with the first run that met it.
+#[derive(Default)]
+pub(super) struct Known {
+    kinds: BTreeMap<String, String>,
+    /// There are runs to compare with.
+    has_runs: bool,
+}
+
+impl Known {
+    /// What the runs that the user names have met, or those of the store.
+    pub(super) fn read(args: &SweepArgs, own: &Path) -> Result<Self, InputError> {
+        let mut known = Self::default();
+        if args.known.is_empty() {
+            known.store(&args.out, own);
+        }
+        for folder in &args.known {
+            let folder = artefacts::find_folder(folder)?;
+            match Checkpoint::read(&folder) {
+                Ok(run) => known.run(&folder.display().to_string(), &run),
+                Err(_) if known.store(&folder, own) > 0 => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(known)
+    }
+
+    /// Takes all runs of the store but one, and says how many there are.
+    fn store(&mut self, store: &Path, except: &Path) -> usize {
+        let own = |path: &PathBuf| path.file_name() == except.file_name();
+        let runs = kept_runs(store).unwrap_or_default();
+        let runs = runs.into_iter().filter(|run| !own(&run.path));
+        runs.map(|run| {
+            self.has_runs = true;
+            if let Some(progress) = &run.progress {
+                self.run(&run.name, progress);
+            }
+        })
+        .count()
+    }
+
+    fn run(&mut self, name: &str, run: &Checkpoint) {
+        self.has_runs = true;
+        for kind in run.state.kinds() {
+            self.kinds.entry(kind).or_insert_with(|| name.to_string());
+        }
+    }
+
+    /// A line for each kind of failure that was met now; nothing without runs to compare with.
+    pub(super) fn tell(&self, summary: &SweepSummary) -> String {
+        let mut text = String::new();
+        let mut told: Vec<String> = Vec::new();
+        for failure in summary.failures.iter().filter(|_| self.has_runs) {
+            let kind = failure.kind();
+            if told.contains(&kind) {
+                continue;
+            }
+            let _ = match self.kinds.get(&kind) {
+                Some(run) => writeln!(text, "known      {kind}   since {run}"),
+                None => writeln!(text, "NEW        {kind}   first with seed {}", failure.seed),
+            };
+            told.push(kind);
+        }
+        text
+    }
+}

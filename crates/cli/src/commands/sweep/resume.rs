@@ -1,0 +1,161 @@
+//! Where a sweep begins: in a folder of its own, or where one that was killed or stopped has ended.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use eosim_runner::InputError;
+use eosim_runner::exit::ExitCode;
+use eosim_runner::store::{
+    Checkpoint, Claim, Ending, Extent, Lines, LinesReader, PROGRESS, RunFolder, SUMMARY,
+    SUMMARY_LINES, kept_runs,
+};
+use eosim_runner::sweep::{Sweep, SweepSummary};
+use serde_json::Value;
+
+use crate::args::{Format, OutputArgs};
+use crate::commands::Failure;
+use crate::settings::{self, Settings};
+use crate::{artefacts, output, results};
+
+/// A sweep that can go on.
+pub(super) struct Begun {
+    pub(super) folder: RunFolder,
+    pub(super) lines: Lines,
+    /// What was found before.
+    pub(super) found: SweepSummary,
+    pub(super) claim: Claim,
+}
+
+/// Begins in a new folder of `store`: what cannot be written is found before the start.
+pub(super) fn begin(
+    store: &Path,
+    sweep: &Sweep<'_>,
+    more: Value,
+) -> Result<Begun, eosim_runner::store::StoreError> {
+    let folder = artefacts::folder(store, sweep.scenarios, "sweep", more)?;
+    let claim = Claim::take(&folder)?;
+    let lines = folder.begin(SUMMARY_LINES)?;
+    Ok(Begun { folder, lines, found: sweep.nothing_found(), claim })
+}
+
+/// The last sweep of `store` with these `settings` that has not come to its end; if there are
+/// others alone, says in what the last of them differs.
+pub(super) fn unfinished(store: &Path, settings: &Settings, how: &OutputArgs) -> Option<PathBuf> {
+    let runs = kept_runs(store).unwrap_or_default();
+    let open = runs.into_iter().rev().filter(|run| run.ending != Ending::Ended);
+    let mut other = None;
+    for run in open {
+        let Ok(kept) = Settings::read(&run.path) else { continue };
+        match kept.difference(settings, true) {
+            None if !is_merged(&run.path) => return Some(run.path),
+            None => {}
+            Some(difference) => {
+                other.get_or_insert((run.name, difference));
+            }
+        }
+    }
+    if let Some((name, difference)) = other {
+        let text = format!("nothing to resume; {name} is another sweep: {difference}");
+        output::talk(how, &text);
+    }
+    None
+}
+
+fn is_merged(folder: &Path) -> bool {
+    settings::read_manifest(folder).is_ok_and(|(_, manifest)| !manifest["merged"].is_null())
+}
+
+/// Goes on in the folder at `path`.
+pub(super) fn go_on(
+    path: &Path,
+    sweep: &Sweep<'_>,
+    settings: &Settings,
+    how: &OutputArgs,
+) -> Result<Begun, Failure> {
+    check(path, settings)?;
+    if Claim::is_taken(path) {
+        let found = "a sweep that is still running";
+        let expected = "one that was killed or stopped";
+        return Err(InputError::new(path.display().to_string(), "", found, expected).into());
+    }
+    let folder = RunFolder::at(path)?;
+    let claim = Claim::take(&folder)?;
+    let (found, extent) = if path.join(PROGRESS).exists() {
+        let checkpoint = Checkpoint::read(path)?;
+        (found(path, sweep, &checkpoint, how)?, checkpoint.lines)
+    } else {
+        (sweep.nothing_found(), Extent::default())
+    };
+    folder.remove(SUMMARY)?;
+    let lines = folder.go_on(SUMMARY_LINES, extent)?;
+    output::talk(how, &format!("goes on after {} seeds in {}", found.seeds, path.display()));
+    Ok(Begun { folder, lines, found, claim })
+}
+
+/// Refuses another sweep.
+fn check(path: &Path, settings: &Settings) -> Result<(), Failure> {
+    let manifest = path.join(eosim_runner::store::MANIFEST).display().to_string();
+    let kept = Settings::read(path)?;
+    if is_merged(path) {
+        let error = InputError::new(manifest, "merged", "a merged sweep", "one that was run");
+        return Err(error.into());
+    }
+    let Some(difference) = kept.difference(settings, true) else { return Ok(()) };
+    let message = format!("{manifest}: {difference}, as this sweep has it");
+    let exit = if difference.is_build { ExitCode::NotReplayable } else { ExitCode::Usage };
+    Err(Failure { exit, message })
+}
+
+/// What was found before, if the lines are those that were written, and this build writes the last
+/// of them again.
+fn found(
+    path: &Path,
+    sweep: &Sweep<'_>,
+    checkpoint: &Checkpoint,
+    how: &OutputArgs,
+) -> Result<SweepSummary, Failure> {
+    let file = path.join(PROGRESS).display().to_string();
+    let wrong = |found: String| InputError::new(&file, "found", found, "what this build knows");
+    let found = SweepSummary::restore(&checkpoint.state).map_err(wrong)?;
+    let mut reader = LinesReader::open(&path.join(SUMMARY_LINES), checkpoint.lines)?;
+    let mut last = VecDeque::new();
+    while let Some(line) = reader.next_line()? {
+        if how.format == Format::Jsonl {
+            output::print(line)?;
+        }
+        last.push_back(line.to_string());
+        if last.len() > sweep.scenarios.len() {
+            last.pop_front();
+        }
+    }
+    let lines = reader.number() - 1;
+    if lines != found.seeds {
+        let expected = format!("{} of them, as progress.json has it", found.seeds);
+        return Err(InputError::new(reader.name(), "", format!("{lines} lines"), expected).into());
+    }
+    last.iter().try_for_each(|line| again(sweep, reader.name(), line))?;
+    Ok(found)
+}
+
+/// Runs the seed of `line` again: it must come out as it did.
+fn again(sweep: &Sweep<'_>, file: &str, line: &str) -> Result<(), Failure> {
+    let value: Value = serde_json::from_str(line)
+        .map_err(|error| InputError::new(file, "", error.to_string(), "the line of a seed"))?;
+    let (name, seed) = (value["scenario"].as_str().unwrap_or_default(), value["seed"].as_u64());
+    let scenario = sweep.scenarios.iter().position(|file| file.head().name == name);
+    let (Some(scenario), Some(seed)) = (scenario, seed) else {
+        let found = line.trim_end().to_string();
+        return Err(InputError::new(file, "", found, "a seed of one of the scenarios").into());
+    };
+    let result = sweep.once(scenario, seed);
+    let now = results::seed_line(name, seed, &result.run);
+    if now == line {
+        return Ok(());
+    }
+    let (then, now) = (&value["digest"], results::digest(result.run.digest));
+    let message = format!(
+        "{file}: seed {seed} of {name}: found digest {then}, expected \"{now}\", as this build \
+         has it: the sweep is of another build"
+    );
+    Err(Failure { exit: ExitCode::NotReplayable, message })
+}

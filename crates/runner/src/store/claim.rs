@@ -1,0 +1,94 @@
+//! Who works in the folder of a sweep: one process at a time. A process that was killed leaves its
+//! claim behind. Where the system tells that the owner is gone, the claim is void at once; elsewhere,
+//! and on other machines, it counts only while the owner shows a sign of life: a new `progress.json`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use eosim_types::digest::Digest;
+
+use super::{Checkpoint, PROGRESS, RunFolder, StoreError};
+
+/// The file that names the owner.
+const CLAIM: &str = ".running";
+
+/// A process may be late by so much with its sign of life.
+const LATE: Duration = Duration::from_secs(1);
+
+/// How often it is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The right to work in a folder.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    owner: String,
+}
+
+impl Claim {
+    /// Claims `folder`, whoever had it before.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn take(folder: &RunFolder) -> Result<Self, StoreError> {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let owner = Digest::of(&(since.as_nanos(), std::process::id(), folder.path()));
+        let process = process(std::process::id()).unwrap_or_default();
+        let owner = format!("{owner:016x}\n{process}\n");
+        folder.write(CLAIM, &owner)?;
+        Ok(Self { path: folder.path().join(CLAIM), owner })
+    }
+
+    /// Does it still hold? Another process may have taken the folder for abandoned.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        fs::read_to_string(&self.path).is_ok_and(|owner| owner == self.owner)
+    }
+
+    /// The work is done.
+    pub fn give_back(self) {
+        if self.holds() {
+            // A claim that stays behind costs the next one a moment.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// Does another process work in the folder at `path`? If that is not clear, watches it for a
+    /// moment.
+    #[must_use]
+    pub fn is_taken(path: &Path) -> bool {
+        let Ok(claim) = fs::read_to_string(path.join(CLAIM)) else { return false };
+        if is_gone(&claim) {
+            return false;
+        }
+        let interval = Checkpoint::read(path).map_or(1000, |checkpoint| checkpoint.interval_ms);
+        let last = || fs::metadata(path.join(PROGRESS)).and_then(|file| file.modified()).ok();
+        let (before, began) = (last(), Instant::now());
+        while began.elapsed() < Duration::from_millis(interval * 2) + LATE {
+            std::thread::sleep(LOOK_EVERY);
+            if !path.join(CLAIM).exists() {
+                return false;
+            }
+            if last() != before {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Where processes are numbered, and the process; nothing if the system does not say.
+fn process(id: u32) -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let numbers = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {} {id}", boot.trim(), numbers.display()))
+}
+
+/// Was the claim made by a process that is known to be gone?
+fn is_gone(claim: &str) -> bool {
+    let owner = claim.lines().nth(1).unwrap_or_default();
+    let id = owner.rsplit(' ').next().and_then(|id| id.parse().ok());
+    let is_here = id.is_some() && id.and_then(process).is_some_and(|process| process == owner);
+    is_here && id.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists())
+}
