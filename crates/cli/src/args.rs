@@ -21,7 +21,10 @@ pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, ShrinkArgs, SweepArg
 pub use spread::{
     ExportArgs, MergeArgs, PruneArgs, RecipeArgs, RecipeKind, StoreArgs, StoreListArgs, StoreVerb,
 };
-pub use tool::{BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs, SchemaArgs, SchemaKind};
+pub use tool::{
+    BenchArgs, CompletionsArgs, ConformArgs, DefectsArgs, GuideArgs, ManArgs, SchemaArgs,
+    SchemaKind,
+};
 
 /// A deterministic simulation testbed for Apache Kafka's exactly-once protocol.
 ///
@@ -44,6 +47,8 @@ Examples:
   eosim explain latest                          why the last run failed
   eosim show latest --as dump-log               what the last run left in the logs
   eosim list defects                            historical bugs that can be put back
+  eosim guide                                   the protocol in twelve steps
+  eosim explain LSO                             what a term, rule or error code means
 
 Exit codes:
   0  fine                    10  safety violation
@@ -114,7 +119,7 @@ pub enum Command {
     Replay(ReplayArgs),
     /// The smallest run that fails in the same way, as a scenario of its own
     Shrink(ShrinkArgs),
-    /// Why a run failed: what led to it, and which faults are necessary
+    /// Why a run failed, or what a name stands for: a rule, an invariant, a term …
     Explain(ExplainArgs),
     /// Where two runs part, and what comes out differently
     Diff(DiffArgs),
@@ -124,7 +129,7 @@ pub enum Command {
     Show(ShowArgs),
     /// The checker alone, on a history of any system
     Check(CheckArgs),
-    /// What there is: scenarios, faults, invariants, defects, rules, errors
+    /// What there is: scenarios, faults, invariants, defects, rules, errors, terms
     List(ListArgs),
     /// The model against answers recorded from real Kafka
     Conform(ConformArgs),
@@ -142,6 +147,10 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Prints completions for a shell
     Completions(CompletionsArgs),
+    /// Prints manual pages
+    Man(ManArgs),
+    /// The protocol in twelve steps, each with a scenario to run
+    Guide(GuideArgs),
     /// Measures the testbed
     Bench(BenchArgs),
 }

@@ -198,6 +198,14 @@ pub fn keep_coverage(folder: &RunFolder, coverage: &Coverage) -> Result<(), Stor
     folder.write(COVERAGE, &pretty(&coverage.json()))
 }
 
+/// The file or folder that the user means by `path`, if there is one: itself, `latest`, or a unique
+/// prefix, in `sim-runs` too.
+#[must_use]
+pub fn place(path: &Path) -> Option<PathBuf> {
+    let places = [store::find(path), store::find(&Path::new(STORE).join(path))];
+    places.into_iter().find(|place| place.exists())
+}
+
 /// The `choices.json` that the user means by `path`: the file itself, the folder that holds it, or
 /// a run with one failing seed; `latest` and unique prefixes are completed, in `sim-runs` too.
 ///
@@ -206,8 +214,7 @@ pub fn keep_coverage(folder: &RunFolder, coverage: &Coverage) -> Result<(), Stor
 pub fn find_choices(path: &Path) -> Result<PathBuf, InputError> {
     let name = || path.display().to_string();
     let expected = "a choices.json, or the folder of a run";
-    let places = [store::find(path), store::find(&Path::new(STORE).join(path))];
-    let Some(found) = places.into_iter().find(|place| place.exists()) else {
+    let Some(found) = place(path) else {
         return Err(InputError::new(name(), "", "no such file or folder", expected));
     };
     if found.is_file() {

@@ -9,7 +9,9 @@ mod defects;
 mod diff;
 mod dot;
 mod explain;
+mod guide;
 mod list;
+mod man;
 mod merge;
 mod recipe;
 mod replay;
@@ -110,6 +112,8 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Dot(args) => dot::run(*args, how),
         Command::Schema(args) => schema::run(*args),
         Command::Completions(args) => completions::run(*args),
+        Command::Man(args) => man::run(args),
+        Command::Guide(args) => guide::run(args, how),
         Command::Bench(args) => bench::run(args, how),
     }
 }

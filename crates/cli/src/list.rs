@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use eosim_runner::{FAULTS, InvariantInfo, ScenarioFile, schema};
-use eosim_types::rules::RULES;
+use eosim_types::rules::{RULES, about};
 use eosim_types::{Defect, ErrorCode};
 
 use crate::args::Format;
+use crate::names;
 
 /// Rows of equal keys, to be printed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,15 +18,17 @@ pub struct Table {
     pub columns: Vec<&'static str>,
     /// One value for each column.
     pub rows: Vec<Vec<Value>>,
+    /// So many columns are shown as text, unless all are asked for.
+    pub shown: usize,
 }
 
 impl Table {
-    /// The table as it is printed in `format`; as text, with the first two columns alone unless
+    /// The table as it is printed in `format`; as text, with the first columns alone unless
     /// `verbose`.
     #[must_use]
     pub fn print(&self, format: Format, verbose: bool) -> String {
         match format {
-            Format::Text => self.text(if verbose { self.columns.len() } else { 2 }),
+            Format::Text => self.text(if verbose { self.columns.len() } else { self.shown }),
             Format::Json => {
                 let rows: Vec<Value> = self.objects().collect();
                 json!({"format": 1, self.name: rows}).to_string() + "\n"
@@ -78,22 +81,31 @@ pub fn defects_of(named: &[Defect]) -> Table {
         vec![json!(defect.name()), json!(defect.about()), json!(class), json!(defect.invariants())]
     };
     let columns = vec!["name", "about", "class", "invariants"];
-    Table { name: "defects", columns, rows: chosen.iter().map(row).collect() }
+    Table { name: "defects", columns, rows: chosen.iter().map(row).collect(), shown: 2 }
 }
 
 /// Rules of the protocol.
 #[must_use]
 pub fn rules() -> Table {
-    let rows = RULES.iter().map(|id| vec![json!(id)]).collect();
-    Table { name: "rules", columns: vec!["id"], rows }
+    let rows = RULES.iter().map(|id| vec![json!(id), json!(about(id))]).collect();
+    Table { name: "rules", columns: vec!["id", "about"], rows, shown: 2 }
 }
 
-/// Kafka's error codes.
+/// Kafka's error codes, each with a scenario and a seed in which a run answers it, where one does.
 #[must_use]
 pub fn errors() -> Table {
-    let row = |code: &ErrorCode| vec![json!(code.name()), json!(code.code())];
+    let row = |code: &ErrorCode| {
+        let run = names::produced(*code);
+        let scenario = run.map_or("", |run| run.scenario);
+        vec![
+            json!(code.name()),
+            json!(code.code()),
+            json!(scenario),
+            json!(run.map(|run| run.seed)),
+        ]
+    };
     let rows = ErrorCode::ALL.iter().map(row).collect();
-    Table { name: "errors", columns: vec!["name", "code"], rows }
+    Table { name: "errors", columns: vec!["name", "code", "scenario", "seed"], rows, shown: 3 }
 }
 
 /// Scenarios.
@@ -104,7 +116,7 @@ pub fn scenarios(files: &[ScenarioFile]) -> Table {
         vec![json!(head.name), json!(head.about), json!(head.tags), json!(file.file())]
     };
     let columns = vec!["name", "about", "tags", "file"];
-    Table { name: "scenarios", columns, rows: files.iter().map(row).collect() }
+    Table { name: "scenarios", columns, rows: files.iter().map(row).collect(), shown: 2 }
 }
 
 /// Faults that can strike at random, as the schema describes them.
@@ -116,7 +128,7 @@ pub fn faults() -> Table {
         vec![json!(name), json!(about.replace('\n', " "))]
     };
     let columns = vec!["name", "about"];
-    Table { name: "faults", columns, rows: FAULTS.iter().map(row).collect() }
+    Table { name: "faults", columns, rows: FAULTS.iter().map(row).collect(), shown: 2 }
 }
 
 /// Promises that are checked.
@@ -127,5 +139,14 @@ pub fn invariants() -> Table {
     };
     let columns = vec!["name", "promise", "source"];
     let rows = eosim_runner::invariants().iter().map(row).collect();
-    Table { name: "invariants", columns, rows }
+    Table { name: "invariants", columns, rows, shown: 2 }
+}
+
+/// Terms of the field.
+#[must_use]
+pub fn terms() -> Table {
+    let row =
+        |entry: &names::Entry| vec![json!(entry.name), json!(entry.about), json!(entry.aliases)];
+    let rows = names::of_kind("term", &names::Library::default()).iter().map(row).collect();
+    Table { name: "terms", columns: vec!["name", "about", "aliases"], rows, shown: 2 }
 }

@@ -3,8 +3,8 @@
 use clap::{Args, Command, CommandFactory, FromArgMatches};
 use eosim::args::{
     BenchArgs, CheckArgs, Cli, CompletionsArgs, ConformArgs, DefectsArgs, DiffArgs, DotArgs,
-    ExplainArgs, ListArgs, MergeArgs, RecipeArgs, ReplayArgs, RunArgs, SchemaArgs, ShowArgs,
-    ShrinkArgs, StoreArgs, SweepArgs, VerifyArgs,
+    ExplainArgs, GuideArgs, ListArgs, ManArgs, MergeArgs, RecipeArgs, ReplayArgs, RunArgs,
+    SchemaArgs, ShowArgs, ShrinkArgs, StoreArgs, SweepArgs, VerifyArgs,
 };
 use expect_test::{Expect, expect};
 
@@ -32,6 +32,8 @@ fn verbs() -> Vec<Command> {
         verb::<DotArgs>("dot"),
         verb::<SchemaArgs>("schema"),
         verb::<CompletionsArgs>("completions"),
+        verb::<ManArgs>("man"),
+        verb::<GuideArgs>("guide"),
         verb::<BenchArgs>("bench"),
     ]
 }
@@ -71,6 +73,9 @@ fn examples(help: &str) -> Vec<Vec<String>> {
     lines.map(words).collect()
 }
 
+/// Flags of the whole, which the verbs alone do not know.
+const GLOBAL: &[&str] = &["--format", "--verbose"];
+
 #[test]
 fn every_verb_has_examples_that_can_be_typed() {
     let all = Command::new("eosim").subcommands(verbs()).subcommand_required(true);
@@ -80,7 +85,8 @@ fn every_verb_has_examples_that_can_be_typed() {
         assert!(!examples.is_empty(), "{} has no example", verb.get_name());
         for example in examples {
             let words = ["eosim".to_string()].into_iter().chain(example);
-            let words: Vec<String> = words.filter(|word| !word.starts_with("--format")).collect();
+            let words: Vec<String> =
+                words.filter(|word| !GLOBAL.contains(&word.as_str())).collect();
             let words: Vec<&String> = words.iter().filter(|word| *word != "json").collect();
             if let Err(error) = all.clone().try_get_matches_from(words) {
                 panic!("{error}");

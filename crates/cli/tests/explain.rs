@@ -183,7 +183,7 @@ fn what_cannot_be_explained_or_compared_is_told() {
     check(
         &told.collect::<String>(),
         &expect![[r#"
-        eosim: error: nowhere: found no such file or folder, expected a choices.json, or the folder of a run
+        eosim: error: nowhere: found nothing of that name, expected a kept run, or the name of a rule, invariant, fault, defect, error code, state, scenario, ticket or term; eosim list names them
         eosim: error: nowhere.json: found No such file or directory (os error 2), expected a file that can be read
         eosim: error: there is one run: expected another one, or what is different on a side, such as --b-defect NAME, --b-kafka VERSION, --b-set PATH=VALUE or --b-without PART
         eosim: error: --a-without, --b-without: found "aimed.7", expected a part of the run: aimed.0, tc.endtxn.no_txn_identity; did you mean "aimed.0"?

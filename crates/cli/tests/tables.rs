@@ -13,6 +13,7 @@ fn table() -> Table {
             vec![json!("a"), json!("The first."), json!(["x", "y"])],
             vec![json!("long"), json!("The second one."), json!([])],
         ],
+        shown: 2,
     }
 }
 

@@ -1,10 +1,12 @@
-//! The rule ids of the protocol.
+//! The rule ids of the protocol, and what each rule says.
 //!
 //! A protocol branch marks itself with [`rule!`](crate::rule), whose id is checked when the
 //! program is compiled; [`Marks`](crate::Marks) counts how often a run reached each.
 
+mod text;
 mod unreached;
 
+pub use text::{about, area};
 pub use unreached::why_unreached;
 
 /// Every rule id, grouped by what it governs: `L-` partition leader, `C-` transaction coordinator,

@@ -74,10 +74,14 @@ fn is_configuration(error: ErrorCode) -> bool {
 
 fn may_be_fenced(cx: Context<'_>, index: Index, session: &Session, error: ErrorCode) -> bool {
     let Some(id) = session.transactional_id else { return false };
-    // The last is what a COMMIT gets when the transaction was aborted from elsewhere (C-END-18).
+    // INVALID_TXN_STATE is what a COMMIT gets when the transaction was aborted from elsewhere (C-END-18),
+    // INVALID_PRODUCER_ID_MAPPING what is fenced by the last epoch (C-SEQ-14).
     let fences = matches!(
         error,
-        ErrorCode::ProducerFenced | ErrorCode::InvalidProducerEpoch | ErrorCode::InvalidTxnState
+        ErrorCode::ProducerFenced
+            | ErrorCode::InvalidProducerEpoch
+            | ErrorCode::InvalidTxnState
+            | ErrorCode::InvalidProducerIdMapping
     );
     let shared = cx.setup.shared_transactional_ids.contains(&id);
     let mut others = (0..).zip(&cx.facts.sessions);

@@ -475,6 +475,8 @@ fn healthy_producer_failed_only_if_nothing_excuses_it() {
     let late = |h: &mut History| h.setup.late_requests = true;
     assert_eq!(failed(ErrorCode::ProducerFenced, 0, Some(ID), &late), 0);
     assert_eq!(failed(ErrorCode::InvalidTxnState, 0, Some(ID), &late), 0, "C-END-18");
+    assert_eq!(failed(ErrorCode::InvalidProducerIdMapping, 0, Some(ID), nothing), 1);
+    assert_eq!(failed(ErrorCode::InvalidProducerIdMapping, 0, Some(ID), &late), 0, "C-SEQ-14");
     assert_eq!(failed(ErrorCode::OutOfOrderSequenceNumber, 0, Some(ID), &late), 1);
     let shared = |h: &mut History| h.setup.shared_transactional_ids.push(ID);
     assert_eq!(failed(ErrorCode::ProducerFenced, 0, Some(ID), &shared), 0);

@@ -33,14 +33,22 @@ impl PageForm {
     }
 }
 
-/// Why a run failed.
+/// Why a run failed, or what a name stands for.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 #[command(after_help = "\
 Examples:
   eosim explain latest
   eosim explain sim-runs/latest/failures/8812 --as markdown
   eosim explain sim-runs/latest/failures/8812 --as html > explain.html
-  eosim explain scenarios/coordinator/late-end-txn.json --seed 0 --defect tc.endtxn.no_txn_identity
+  eosim explain scenarios/transactions/late-end-txn.json --seed 0 --defect tc.endtxn.no_txn_identity
+  eosim explain LSO
+  eosim explain L-SEQ-4
+  eosim explain INVALID_PRODUCER_EPOCH
+  eosim explain leader.dedup.window_4 --as markdown
+
+A name that is no path is looked up: rules (L-SEQ-4, or a topic, L-SEQ), invariants, faults, defects,
+error codes, states, scenarios, tickets that changed the protocol (KAFKA-18202), and the terms of the
+field. eosim list names most of them.
 
 The run is made again without each fault, each rule of aimed, each step of the operator and each
 switch: `needed` means that the promise is kept without it, `one of several` that others do in its
@@ -49,7 +57,8 @@ of which faults.lost_response.3 is the third strike; eosim diff --b-without take
 
 Exit codes: those of the run; 0 if nothing is broken in it, 2 no such run, 14 not replayable.")]
 pub struct ExplainArgs {
-    /// The folder of a run, or its choices.json; with --seed, a scenario file
+    /// The folder of a run, or its choices.json; with --seed, a scenario file; or a name
+    #[arg(value_name = "PATH|NAME")]
     pub path: PathBuf,
     /// Explains this seed of a scenario file
     #[arg(long, env = "EOSIM_SEED")]
@@ -63,6 +72,9 @@ pub struct ExplainArgs {
     /// At most so many runs are made to find out what is necessary
     #[arg(long, value_name = "NUMBER", default_value_t = RUNS, env = "EOSIM_RUNS_MAX")]
     pub runs_max: u64,
+    /// Where the scenarios are that the page of a name refers to
+    #[arg(long, value_name = "FOLDER", default_value = "scenarios", env = "EOSIM_SCENARIOS")]
+    pub scenarios: PathBuf,
     /// Keeps explain.md and explain.html there, too
     #[arg(short, long, value_name = "FOLDER", env = "EOSIM_OUT")]
     pub out: Option<PathBuf>,

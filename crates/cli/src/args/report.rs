@@ -111,7 +111,7 @@ pub struct CheckArgs {
 /// What there is.
 #[derive(Clone, PartialEq, Eq, Debug, Args)]
 #[command(
-    after_help = "Examples:\n  eosim list scenarios\n  eosim list defects\n  eosim list errors --format json"
+    after_help = "Examples:\n  eosim list scenarios\n  eosim list defects\n  eosim list errors --format json\n  eosim list invariants --verbose"
 )]
 pub struct ListArgs {
     /// Of what
@@ -135,8 +135,10 @@ pub enum ListKind {
     Defects,
     /// Rules of the protocol.
     Rules,
-    /// Kafka's error codes.
+    /// Kafka's error codes, each with a scenario that produces it, where one does.
     Errors,
+    /// Terms of the field.
+    Terms,
 }
 
 /// What runs have reached.
@@ -145,7 +147,7 @@ pub enum ListKind {
 Examples:
   eosim coverage
   eosim coverage --verbose
-  eosim coverage sim-runs/ci-1 sim-runs/ci-2 --format json
+  eosim coverage sim-runs/ci-1/latest sim-runs/ci-2/latest --format json
 
 A rule is marked by the branch that carries it. A probe is a hazard of the coordinator (H-…) or a
 state of a state machine (machine/state) that was entered; a cell (machine/state/event) is an event
@@ -164,7 +166,7 @@ Examples:
   eosim report latest --as junit > junit.xml
   eosim report latest --as github
   eosim report latest --as markdown >> \"$GITHUB_STEP_SUMMARY\"
-  eosim report sim-runs/ci --as html > report.html
+  eosim report sim-runs/ci/latest --as html > report.html
   eosim report latest/failures/8812 --as chrome-trace > trace.json
   eosim report latest/failures/8812 --as shiviz > shiviz.log
 

@@ -1,4 +1,5 @@
-//! Verbs that judge the testbed itself: `conform`, `defects`, `bench`; `schema` and `completions`.
+//! Verbs that judge the testbed itself: `conform`, `defects`, `bench`; and those that print what it
+//! brings along: `schema`, `completions`, `man`, `guide`.
 
 use std::path::PathBuf;
 
@@ -87,6 +88,38 @@ pub struct CompletionsArgs {
     /// Which shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
+}
+
+/// Manual pages.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim man > eosim.1
+  eosim man sweep > eosim-sweep.1
+  eosim man --out man1")]
+pub struct ManArgs {
+    /// Of which verb; of the whole if not given
+    pub verb: Option<String>,
+    /// Writes a page for the whole and one for each verb there
+    #[arg(short, long, value_name = "FOLDER", conflicts_with = "verb", env = "EOSIM_MAN_OUT")]
+    pub out: Option<PathBuf>,
+}
+
+/// The protocol in twelve steps.
+#[derive(Clone, PartialEq, Eq, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eosim guide
+  eosim guide 1
+  eosim guide fencing
+
+Without a step it lists them. The commands of a step can be pasted, from the folder that holds
+scenarios/; the lines that follow them are to be looked for in the output. A number behind # is the
+exit code, where it is not 0.")]
+pub struct GuideArgs {
+    /// A step, by number or name
+    #[arg(value_name = "STEP")]
+    pub step: Option<String>,
 }
 
 /// Measures the testbed.

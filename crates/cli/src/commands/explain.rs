@@ -1,4 +1,4 @@
-//! `eosim explain`: why a run failed.
+//! `eosim explain`: why a run failed, or what a name stands for.
 
 use eosim_runner::exit::ExitCode;
 use eosim_runner::explain::{Explain, Inexplicable};
@@ -8,12 +8,16 @@ use serde_json::json;
 use super::Failure;
 use super::run::exit;
 use super::source::{Change, Opened, open};
-use crate::args::{ExplainArgs, Format, OutputArgs};
+use crate::args::{ExplainArgs, Format, OutputArgs, PageForm};
 use crate::input::Model;
+use crate::names::{self, Entry, Library};
 use crate::render::DESCRIBE;
-use crate::{output, pages};
+use crate::{artefacts, output, pages};
 
 pub(super) fn run(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
+    if args.seed.is_none() && artefacts::place(&args.path).is_none() {
+        return look_up(&args.path.display().to_string(), args, how);
+    }
     let model = Model::of(&args.model)?;
     let seed = args.seed.map(|seed| seed.0);
     let Opened { name, recording, observed, plan } =
@@ -44,6 +48,28 @@ pub(super) fn run(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Fail
     };
     output::print(&text)?;
     Ok(exit(&observed.result.verdict, &recording.plan.expect))
+}
+
+/// Prints the pages of what is called `name`.
+fn look_up(name: &str, args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
+    let entries = names::look_up(name, &Library::read(&args.scenarios)?)?;
+    let text = match how.format {
+        Format::Text => {
+            let page = |entry: &Entry| match args.form {
+                PageForm::Text => entry.text(),
+                form => form.render(&entry.page()),
+            };
+            let pages: Vec<String> = entries.iter().map(page).collect();
+            pages.join("\n")
+        }
+        Format::Json => {
+            let entries: Vec<_> = entries.iter().map(Entry::json).collect();
+            json!({"format": 1, "entries": entries}).to_string() + "\n"
+        }
+        Format::Jsonl => entries.iter().map(|entry| entry.json().to_string() + "\n").collect(),
+    };
+    output::print(&text)?;
+    Ok(ExitCode::Fine)
 }
 
 /// Nothing is broken; what could not be judged is no success.

@@ -38,7 +38,8 @@ fn list(args: &StoreListArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
 fn table(runs: &[&KeptRun], format: Format) -> Table {
     let row = if format == Format::Text { words } else { numbers };
     let columns = vec!["run", "state", "seeds", "failed", "bytes", "latest"];
-    Table { name: "runs", columns, rows: runs.iter().map(|run| row(run)).collect() }
+    let shown = columns.len();
+    Table { name: "runs", columns, rows: runs.iter().map(|run| row(run)).collect(), shown }
 }
 
 fn words(run: &KeptRun) -> Vec<Value> {

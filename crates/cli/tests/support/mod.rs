@@ -41,6 +41,11 @@ impl Folder {
         fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
+    /// Copies what is called `name` in the library, a file or a folder, into `scenarios/`.
+    pub(crate) fn copy_library(&self, name: &str) {
+        copy(Path::new(&library(name)), &self.0.join("scenarios").join(name));
+    }
+
     /// The names of what is in the folder `name`, sorted.
     pub(crate) fn list(&self, name: &str) -> Vec<String> {
         let entries = fs::read_dir(self.0.join(name)).into_iter().flatten().flatten();
@@ -88,4 +93,70 @@ impl Drop for Folder {
 pub(crate) fn library(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     root.join(name).display().to_string()
+}
+
+/// Copies a file, or a folder with what is in it.
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).expect("a folder");
+        for entry in fs::read_dir(from).expect("a folder") {
+            let name = entry.expect("an entry").file_name();
+            copy(&from.join(&name), &to.join(&name));
+        }
+    } else {
+        fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+        fs::copy(from, to).expect("copies");
+    }
+}
+
+/// The blocks of a Markdown text: what stands behind the opening fence, and the lines.
+pub(crate) fn blocks(markdown: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut blocks: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut inside = false;
+    for line in markdown.lines() {
+        match line.strip_prefix("```") {
+            Some(language) if !inside => {
+                blocks.push((language, Vec::new()));
+                inside = true;
+            }
+            Some(_) => inside = false,
+            None if inside => blocks.last_mut().expect("a block").1.push(line),
+            None => {}
+        }
+    }
+    blocks
+}
+
+/// The words of a command as a shell would part them, up to what it does with the output; quotes are
+/// double ones.
+pub(crate) fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (number, part) in command.split('"').enumerate() {
+        if number % 2 == 1 {
+            words.push(part.to_string());
+        } else {
+            words.extend(part.split_whitespace().map(String::from));
+        }
+    }
+    let end = words.iter().position(|word| matches!(word.as_str(), ">" | ">>" | "|" | "#"));
+    words.truncate(end.unwrap_or(words.len()));
+    words
+}
+
+/// The first of the `expected` lines that `output` does not hold, in their order; `…` stands for
+/// anything, and so does what is before and behind an expected line.
+pub(crate) fn missing<'a>(output: &str, expected: &[&'a str]) -> Option<&'a str> {
+    let mut lines = output.lines();
+    expected.iter().copied().find(|expected| !lines.any(|line| holds(line, expected)))
+}
+
+fn holds(line: &str, expected: &str) -> bool {
+    let mut rest = line;
+    expected.split('…').map(str::trim).all(|piece| match rest.find(piece) {
+        Some(at) => {
+            rest = &rest[at + piece.len()..];
+            true
+        }
+        None => false,
+    })
 }

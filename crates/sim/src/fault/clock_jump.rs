@@ -33,7 +33,10 @@ impl Fault for ClockJump {
         let by = self.off_by.draw(cx, BY, actor).0 / 1_000;
         let by = i64::try_from(by).expect("a range spans less than 2^32 µs");
         let behind = cx.choose(BACK, actor, 2) == 1;
-        cx.order(cx.now, Command::SetClock { actor, off_by_ms: if behind { -by } else { by } });
+        // No clock stands before 1970: -1 ms means that there is no time.
+        let since_start = i64::try_from(cx.now.0 / 1_000).expect("a run ends within ages");
+        let off_by_ms = if behind { -by.min(since_start) } else { by };
+        cx.order(cx.now, Command::SetClock { actor, off_by_ms });
         1
     }
 }

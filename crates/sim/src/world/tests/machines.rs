@@ -73,6 +73,23 @@ fn a_clock_jumps_ahead_and_back_until_the_phase_ends() {
 }
 
 #[test]
+fn no_clock_jumps_behind_the_first_moment() {
+    let jump = ClockJump {
+        every: EVERY,
+        targets: vec![SERVER],
+        off_by: Range::from_millis(60_000, 60_000),
+    };
+    let choices =
+        Scripted::default().with("fault.clock_jump", &[1]).with("fault.clock_jump.back", &[1]);
+    let jump = ByChance::new(Rate::new(1, 2), jump);
+    let mut kit = of(choices, |random| random.clock_jump = jump);
+    kit.advance(EVERY);
+    kit.advance(EVERY);
+    let skew = kit.processes[0].node.clock_skew_ms;
+    assert!((-2 * i64::try_from(EVERY.0 / 1_000).unwrap()..0).contains(&skew), "{skew}");
+}
+
+#[test]
 fn the_controller_is_away_from_everybody() {
     let away = ControllerAway { every: EVERY, lasts: Range::from_millis(5, 5) };
     let choices = Scripted::default().with("fault.controller_away", &[1]);
