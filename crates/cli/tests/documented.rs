@@ -65,7 +65,8 @@ fn smaller(command: &str) -> Vec<String> {
             run.splice(at..at + documented.len(), instead);
         }
     }
-    let sweeps = run.first().is_some_and(|verb| verb == "sweep");
+    let is_resumed = |word: &String| word.starts_with("--resume=");
+    let sweeps = run.first().is_some_and(|verb| verb == "sweep") && !run.iter().any(is_resumed);
     let limits = ["--count", "--seeds", "--for", "--max-fail"];
     if sweeps && !run.iter().any(|word| limits.contains(&word.as_str())) {
         run.extend(["--count".into(), "1".into()]);
@@ -73,8 +74,35 @@ fn smaller(command: &str) -> Vec<String> {
     run
 }
 
+/// Shares of one sweep, in folders whose names begin with `place`.
+fn sweep_shares(folder: &Folder, place: &str, of: u32) {
+    for part in 1..=of {
+        let (share, out) = (format!("{part}/{of}"), format!("{place}{part}"));
+        let words = ["sweep", "scenarios/examples", "--count", "4", "--partition", &share];
+        folder.ends(&[&words[..], &["--out", &out]].concat(), 0);
+    }
+}
+
+/// Makes what the command takes for granted.
+fn prepare(folder: &Folder, command: &str) {
+    if command.starts_with("eosim merge") {
+        let _none_yet = std::fs::remove_dir_all(folder.path().join("merged"));
+        let (place, of) =
+            if command.contains("part-1") { ("sim-runs/part-", 3) } else { ("parts/", 4) };
+        if !folder.path().join(format!("{place}1")).is_dir() {
+            sweep_shares(folder, place, of);
+        }
+    }
+    if command.contains("--resume=latest") {
+        let scenario = "scenarios/transactions/late-end-txn.json";
+        let stopped = ["sweep", scenario, "--count", "3", "--max-fail", "1"];
+        folder.ends(&[&stopped[..], &["--defect", "tc.endtxn.no_txn_identity"]].concat(), 10);
+    }
+}
+
 /// Runs the command; whatever it finds, it understands what it is asked.
 fn understood(folder: &Folder, command: &str) -> String {
+    prepare(folder, command);
     if smaller(command).first().is_some_and(|verb| verb == "check") {
         let kept = ["", "failures/0/"].map(|place| format!("sim-runs/latest/{place}history.jsonl"));
         let kept = kept.iter().find(|path| folder.path().join(path).is_file());
@@ -99,6 +127,13 @@ fn folder() -> Folder {
         "examples",
         "leader/leader-crash.json",
         "coordinator/dies-in-every-state.json",
+        "fencing/version-1-late-requests.json",
+        "limits/epochs-run-out-in-4.2.json",
+        "limits/last-epoch-left-over.json",
+        "limits/last-epoch-stops-timeouts.json",
+        "transactions/late-marker.json",
+        "transactions/two-phase-commit-late-init.json",
+        "upgrades/downgrade-wedges-id.json",
     ] {
         folder.copy_library(name);
     }

@@ -17,13 +17,13 @@ fn the_table_says_since_when_each_affair_is_repaired() {
     expect![[r#"
                                                             3.9         4.0         4.1         4.2         4.3         4.4         4.5
           marker-of-another-transaction                     AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok          ok
-          last-epoch-cannot-be-ended                        ok          AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
-          upstream.coordinator.timeouts_stop_at_last_epoch  ok          AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
-          next-producer-id-forgotten                        ok          AFFECTED 2  AFFECTED 2  AFFECTED 2  ok          ok          ok
-          upstream.coordinator.downgrade_wedges_id          ok          AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0
+          last-epoch-cannot-be-ended                        n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
+          upstream.coordinator.timeouts_stop_at_last_epoch  n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
+          next-producer-id-forgotten                        n/a         AFFECTED 2  AFFECTED 2  AFFECTED 2  ok          ok          ok
+          upstream.coordinator.downgrade_wedges_id          n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0
           transaction-version-1                             AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2
-          two-phase-commit-aborted                          n/a         n/a         ok          ok          ok          ok          AFFECTED 0
-          AFFECTED: the promise is broken, at the seed that is given. ok: it is kept at all of 3 seeds. n/a: the release cannot be in such a place.
+          two-phase-commit-aborted                          n/a         n/a         n/a         n/a         n/a         n/a         AFFECTED 0
+          AFFECTED: the promise is broken, at the seed that is given. ok: it is kept at all of 3 seeds. n/a: the release cannot be in such a place. other: another promise is broken. ?: the faults were not effective.
     "#]].assert_eq(&table);
 }
 

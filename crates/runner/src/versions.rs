@@ -6,16 +6,17 @@
 use eosim_checker::{Verdict, invariants};
 use eosim_scenario::plan::STUCK;
 use eosim_scenario::{InputError, Override, ScenarioFile};
+use eosim_types::DefectSet;
 use eosim_types::capability::Capability;
 use eosim_types::version::KafkaVersion;
-use eosim_types::{Defect, DefectSet};
 
+use crate::run::RunResult;
 use crate::sweep::ScenarioMachine;
 
 /// Something that breaks a promise on some releases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Affair {
-    /// What it is called: that of the switch, if it has one.
+    /// What it is called: that of the switch, if its scenario turns one on.
     pub name: &'static str,
     /// Tickets and proposals.
     pub tickets: &'static str,
@@ -25,8 +26,8 @@ pub struct Affair {
     pub scenario: &'static str,
     /// What is set otherwise in it.
     pub set: &'static [&'static str],
-    /// The finding that is on, if Kafka would not do it otherwise in the model.
-    pub defect: Option<Defect>,
+    /// The first release that can be in such a place.
+    pub since: KafkaVersion,
     /// The promises of which one breaks.
     pub breaks: &'static [&'static str],
 }
@@ -41,10 +42,19 @@ pub enum Cell {
         /// The promise.
         promise: &'static str,
     },
-    /// All promises are kept at all seeds that were run.
+    /// Another promise is broken.
+    Otherwise {
+        /// The seed.
+        seed: u64,
+        /// The promise.
+        promise: &'static str,
+    },
+    /// All promises are kept at all seeds that were run, and the faults were effective.
     Unaffected,
-    /// The release cannot be in such a place, and why.
-    NotApplicable(String),
+    /// No run says anything: faults were not effective, or steps ran out.
+    Unsaid,
+    /// The release cannot be in such a place.
+    NotApplicable,
 }
 
 const fn affair(
@@ -54,7 +64,7 @@ const fn affair(
     breaks: &'static [&'static str],
     about: &'static str,
 ) -> Affair {
-    Affair { name, tickets, about, scenario, set: &[], defect: None, breaks }
+    Affair { name, tickets, about, scenario, set: &[], since: KafkaVersion::V3_9, breaks }
 }
 
 /// All of them.
@@ -66,34 +76,46 @@ pub const AFFAIRS: &[Affair] = &[
         &["early-read", "aborted-read", "torn-transaction", "committed-lost"],
         "A marker that comes late, or again, ends the next transaction of its producer.",
     ),
-    affair(
-        "last-epoch-cannot-be-ended",
-        "KAFKA-20090",
-        "last-epoch-left-over",
-        &["healthy-producer-failed", STUCK],
-        "A transaction at epoch 32767 can neither be aborted nor fenced.",
-    ),
-    affair(
-        "upstream.coordinator.timeouts_stop_at_last_epoch",
-        "KAFKA-20090",
-        "last-epoch-stops-timeouts",
-        &[STUCK],
-        "One id left at epoch 32767 ends every pass of the task that aborts what has timed out.",
-    ),
-    affair(
-        "next-producer-id-forgotten",
-        "KAFKA-20310",
-        "epochs-run-out-in-4.2",
-        &["healthy-producer-failed"],
-        "A coordinator that dies while epochs run out forgets the id that its producer was told.",
-    ),
-    affair(
-        "upstream.coordinator.downgrade_wedges_id",
-        "KIP-890",
-        "downgrade-wedges-id",
-        &["healthy-producer-failed", STUCK],
-        "Lowering transaction.version to 0 leaves ids of version 2 unusable until a reload.",
-    ),
+    Affair {
+        since: KafkaVersion::V4_0,
+        ..affair(
+            "last-epoch-cannot-be-ended",
+            "KAFKA-20090",
+            "last-epoch-left-over",
+            &["healthy-producer-failed", STUCK],
+            "A transaction at epoch 32767 can neither be aborted nor fenced.",
+        )
+    },
+    Affair {
+        since: KafkaVersion::V4_0,
+        ..affair(
+            "upstream.coordinator.timeouts_stop_at_last_epoch",
+            "KAFKA-20090",
+            "last-epoch-stops-timeouts",
+            &[STUCK],
+            "One id left at epoch 32767 ends every pass of the task that aborts what has timed out.",
+        )
+    },
+    Affair {
+        since: KafkaVersion::V4_0,
+        ..affair(
+            "next-producer-id-forgotten",
+            "KAFKA-20310",
+            "epochs-run-out-in-4.2",
+            &["healthy-producer-failed"],
+            "A coordinator that dies while epochs run out forgets the id that its producer was told.",
+        )
+    },
+    Affair {
+        since: KafkaVersion::V4_0,
+        ..affair(
+            "upstream.coordinator.downgrade_wedges_id",
+            "KIP-890",
+            "downgrade-wedges-id",
+            &["healthy-producer-failed", STUCK],
+            "Lowering transaction.version to 0 leaves ids of version 2 unusable until a reload.",
+        )
+    },
     Affair {
         set: &["transaction_version=1"],
         ..affair(
@@ -115,30 +137,42 @@ pub const AFFAIRS: &[Affair] = &[
             "Below transaction.version 2 a late request acts on the next transaction.",
         )
     },
-    affair(
-        "two-phase-commit-aborted",
-        "KIP-939",
-        "two-phase-commit-late-init",
-        &["decision-lost"],
-        "A late InitProducerId aborts a transaction that an external store has decided.",
-    ),
+    Affair {
+        since: KafkaVersion::V4_5,
+        ..affair(
+            "two-phase-commit-aborted",
+            "KIP-939",
+            "two-phase-commit-late-init",
+            &["decision-lost"],
+            "A late InitProducerId aborts a transaction that an external store has decided.",
+        )
+    },
 ];
 
 impl Affair {
     /// What `kafka` does with it, at so many seeds. `text` is the scenario's file.
-    #[must_use]
-    pub fn on(&self, kafka: KafkaVersion, text: &str, seeds: u64) -> Cell {
-        let scenario = match self.scenario(kafka, text) {
-            Ok(scenario) => scenario,
-            Err(error) => return Cell::NotApplicable(error.to_string()),
-        };
-        let defects = self.defect.map_or(DefectSet::NONE, |defect| DefectSet::NONE.with(defect));
+    ///
+    /// # Errors
+    /// If it is no scenario for this release.
+    pub fn on(&self, kafka: KafkaVersion, text: &str, seeds: u64) -> Result<Cell, InputError> {
+        if kafka < self.since {
+            return Ok(Cell::NotApplicable);
+        }
+        let scenario = self.scenario(kafka, text)?;
         let mut machine = ScenarioMachine::new();
-        let broken = (0..seeds).find_map(|seed| {
-            let promise = self.broken(&machine.run(&scenario, seed, defects).verdict)?;
-            Some(Cell::Affected { seed, promise })
-        });
-        broken.unwrap_or(Cell::Unaffected)
+        let (mut otherwise, mut is_said) = (None, false);
+        for seed in 0..seeds {
+            let run = machine.run(&scenario, seed, DefectSet::NONE);
+            match self.broken(&run.verdict) {
+                Some((promise, true)) => return Ok(Cell::Affected { seed, promise }),
+                Some((promise, false)) => {
+                    otherwise = otherwise.or(Some(Cell::Otherwise { seed, promise }));
+                }
+                None => is_said |= run.verdict == Verdict::Sound && is_effective(&run),
+            }
+        }
+        let unaffected = if is_said { Cell::Unaffected } else { Cell::Unsaid };
+        Ok(otherwise.unwrap_or(unaffected))
     }
 
     /// The scenario as it is run on `kafka`.
@@ -153,15 +187,22 @@ impl Affair {
         ScenarioFile::parse(self.scenario, text, &overrides, &known)
     }
 
-    /// The first of its promises that is broken.
-    fn broken(&self, verdict: &Verdict) -> Option<&'static str> {
-        match verdict {
-            Verdict::Safety(anomalies) => {
-                let broken = anomalies.iter().map(|anomaly| anomaly.invariant);
-                broken.into_iter().find(|promise| self.breaks.contains(promise))
-            }
-            Verdict::Liveness(_) => self.breaks.contains(&STUCK).then_some(STUCK),
-            Verdict::Sound | Verdict::Inconclusive(_) => None,
-        }
+    /// The first promise that is broken, one of its own if there is one; and whether it is.
+    fn broken(&self, verdict: &Verdict) -> Option<(&'static str, bool)> {
+        let broken: Vec<&'static str> = match verdict {
+            Verdict::Safety(anomalies) => anomalies.iter().map(|one| one.invariant).collect(),
+            Verdict::Liveness(_) => vec![STUCK],
+            Verdict::Sound | Verdict::Inconclusive(_) => Vec::new(),
+        };
+        let own = broken.iter().find(|promise| self.breaks.contains(promise));
+        own.map(|own| (*own, true)).or(broken.first().map(|first| (*first, false)))
     }
+}
+
+/// Did the faults that the scenario requires take effect? Which rules and states are reached is up to
+/// the release.
+fn is_effective(run: &RunResult) -> bool {
+    let is_fault =
+        |missing: &String| !missing.starts_with("rule ") && !missing.starts_with("cell ");
+    !run.missing.iter().any(is_fault)
 }

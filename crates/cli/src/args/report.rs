@@ -167,8 +167,8 @@ Examples:
   eosim report latest --as github
   eosim report latest --as markdown >> \"$GITHUB_STEP_SUMMARY\"
   eosim report sim-runs/ci/latest --as html > report.html
-  eosim report latest/failures/8812 --as chrome-trace > trace.json
-  eosim report latest/failures/8812 --as shiviz > shiviz.log
+  eosim report sim-runs/latest/failures/8812 --as chrome-trace > trace.json
+  eosim report sim-runs/latest/failures/8812 --as shiviz > shiviz.log
 
 chrome-trace (for ui.perfetto.dev or chrome://tracing) and shiviz tell of one run, which is made again
 for them; the others of a sweep. Failures are told by their kind, with the first seed of each, and every form is bounded. GitHub shows ten

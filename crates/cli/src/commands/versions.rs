@@ -37,8 +37,8 @@ pub(super) fn run(args: &VersionsArgs, how: &OutputArgs) -> Result<ExitCode, Fai
         };
         let text =
             fs::read_to_string(file).map_err(|error| Failure::usage(format!("{file}: {error}")))?;
-        let cell = |kafka: &KafkaVersion| (*kafka, affair.on(*kafka, &text, args.seeds_max));
-        let cells = KafkaVersion::ALL.iter().map(cell).collect();
+        let cell = |kafka: &KafkaVersion| Ok((*kafka, affair.on(*kafka, &text, args.seeds_max)?));
+        let cells = KafkaVersion::ALL.iter().map(cell).collect::<Result<_, InputError>>()?;
         rows.push(Row { affair, file: file.clone(), cells });
     }
     let text = match how.format {
@@ -81,7 +81,8 @@ fn page(rows: &[Row], seeds: u64) -> Page {
     });
     let legend = format!(
         "AFFECTED: the promise is broken, at the seed that is given. ok: it is kept at all of {seeds} \
-         seeds. n/a: the release cannot be in such a place."
+         seeds. n/a: the release cannot be in such a place. other: another promise is broken. ?: the \
+         faults were not effective."
     );
     let mut blocks = vec![Block::Table { head, rows: told.collect() }, Block::Text(legend)];
     rows.iter().for_each(|row| blocks.extend(details(row)));
@@ -91,8 +92,10 @@ fn page(rows: &[Row], seeds: u64) -> Page {
 fn word(cell: &Cell) -> String {
     match cell {
         Cell::Affected { seed, .. } => format!("AFFECTED {seed}"),
+        Cell::Otherwise { seed, .. } => format!("other {seed}"),
         Cell::Unaffected => "ok".to_string(),
-        Cell::NotApplicable(_) => "n/a".to_string(),
+        Cell::Unsaid => "?".to_string(),
+        Cell::NotApplicable => "n/a".to_string(),
     }
 }
 
@@ -122,19 +125,11 @@ fn commands(row: &Row, affected: &[(KafkaVersion, u64, &str)]) -> Vec<String> {
     let sets = |side: &str| -> String {
         affair.set.iter().map(|set| format!(" --{side}set {set}")).collect()
     };
-    let defect = |side: &str| {
-        affair.defect.map_or_else(String::new, |one| format!(" --{side}defect {}", one.name()))
-    };
-    let shown = format!(
-        "eosim run {file} --seed {seed} --kafka {}{}{}",
-        kafka.name(),
-        sets(""),
-        defect("")
-    );
+    let shown = format!("eosim run {file} --seed {seed} --kafka {}{}", kafka.name(), sets(""));
     let after = cells.iter().skip_while(|(other, _)| other <= kafka);
     let repaired = after.into_iter().find(|(_, cell)| *cell == Cell::Unaffected);
     let beside = repaired.map(|(repaired, _)| {
-        let (a, b) = (sets("a-") + &defect("a-"), sets("b-") + &defect("b-"));
+        let (a, b) = (sets("a-"), sets("b-"));
         format!(
             "eosim diff {file} --seed {seed} --a-kafka {} --b-kafka {}{a}{b}",
             kafka.name(),
@@ -150,8 +145,12 @@ fn values(rows: &[Row]) -> Vec<Value> {
             Cell::Affected { seed, promise } => {
                 json!({"result": "affected", "seed": seed, "promise": promise})
             }
+            Cell::Otherwise { seed, promise } => {
+                json!({"result": "otherwise", "seed": seed, "promise": promise})
+            }
             Cell::Unaffected => json!({"result": "unaffected"}),
-            Cell::NotApplicable(why) => json!({"result": "not-applicable", "why": why}),
+            Cell::Unsaid => json!({"result": "unsaid"}),
+            Cell::NotApplicable => json!({"result": "not-applicable"}),
         };
         (kafka.name().to_string(), value)
     };
@@ -162,7 +161,7 @@ fn values(rows: &[Row]) -> Vec<Value> {
             "tickets": row.affair.tickets,
             "scenario": row.affair.scenario,
             "set": row.affair.set,
-            "defect": row.affair.defect.map(|defect| defect.name()),
+            "since": row.affair.since.name(),
             "versions": row.cells.iter().map(cell).collect::<serde_json::Map<_, _>>(),
         })
     };
