@@ -12,18 +12,18 @@ fn the_table_says_since_when_each_affair_is_repaired() {
     let words = ["versions", "--scenarios", &scenarios, "--seeds-max", "3"];
     let text = folder.ends(&words, 0).out;
     let table: Vec<&str> = text.lines().skip_while(|line| !line.contains("3.9")).collect();
-    let table: String =
-        table.iter().take_while(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect();
+    let table = table.iter().take_while(|line| !line.is_empty());
+    let table: String = table.map(|line| format!("|{line}\n")).collect();
     expect![[r#"
-                                                            3.9         4.0         4.1         4.2         4.3         4.4         4.5
-          marker-of-another-transaction                     AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok          ok
-          last-epoch-cannot-be-ended                        n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
-          upstream.coordinator.timeouts_stop_at_last_epoch  n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
-          next-producer-id-forgotten                        n/a         AFFECTED 2  AFFECTED 2  AFFECTED 2  ok          ok          ok
-          upstream.coordinator.downgrade_wedges_id          n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0
-          transaction-version-1                             AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2
-          two-phase-commit-aborted                          n/a         n/a         n/a         n/a         n/a         n/a         AFFECTED 0
-          AFFECTED: the promise is broken, at the seed that is given. ok: it is kept at all of 3 seeds. n/a: the release cannot be in such a place. other: another promise is broken. ?: the faults were not effective.
+        |                                                    3.9         4.0         4.1         4.2         4.3         4.4         4.5
+        |  marker-of-another-transaction                     AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok          ok
+        |  last-epoch-cannot-be-ended                        n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
+        |  upstream.coordinator.timeouts_stop_at_last_epoch  n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
+        |  next-producer-id-forgotten                        n/a         AFFECTED 2  AFFECTED 2  AFFECTED 2  ok          ok          ok
+        |  upstream.coordinator.downgrade_wedges_id          n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0
+        |  transaction-version-1                             AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2
+        |  two-phase-commit-aborted                          n/a         n/a         n/a         n/a         n/a         n/a         AFFECTED 0
+        |  AFFECTED: the promise is broken, at the seed that is given. ok: it is kept at all of 3 seeds. n/a: the release cannot be in such a place. other: another promise is broken. ?: the faults were not effective.
     "#]].assert_eq(&table);
 }
 
