@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use eosim_types::Capability;
 use eosim_types::Names;
 use eosim_types::version::KafkaVersion;
+use serde_json::Value;
 
 use crate::check::quoted_key;
 use crate::error::InputError;
@@ -32,6 +33,7 @@ pub(crate) fn check(file: &str, plan: &Plan) -> Checked {
     let cross = Cross { file, plan };
     cross.cluster()?;
     cross.network()?;
+    cross.somebody_writes()?;
     cross.clients()?;
     cross.place()?;
     cross.kafka()?;
@@ -58,6 +60,35 @@ pub(crate) fn check_invariants(file: &str, plan: &Plan, known: &[&str]) -> Check
     Err(error.with_nearest(name, known.iter().copied()))
 }
 
+/// Checks that no draw puts the least latency above the greatest.
+pub(crate) fn check_latencies(file: &str, scenario: &Value) -> Checked {
+    let drawn = |key: &str| {
+        let value = scenario.pointer(&format!("/network/{key}"));
+        value.map_or_else(Vec::new, numbers)
+    };
+    let (least, greatest) = (drawn("latency_min_us"), drawn("latency_max_us"));
+    match (least.iter().max(), greatest.iter().min()) {
+        (Some(least), Some(greatest)) if least > greatest => {
+            let is_drawn = drawn("latency_min_us").len() + drawn("latency_max_us").len() > 2;
+            let when = if is_drawn { " at some seeds" } else { "" };
+            let found = format!("{least} above {greatest}{when}");
+            let expected = "\"latency_min_us\" not above \"latency_max_us\"";
+            Err(InputError::new(file, "network", found, expected))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The numbers that a value may be drawn from, or the ends of their range.
+fn numbers(value: &Value) -> Vec<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().into_iter().collect(),
+        Value::Array(all) => all.iter().flat_map(numbers).collect(),
+        Value::Object(draw) => draw.values().flat_map(numbers).collect(),
+        _ => Vec::new(),
+    }
+}
+
 fn quoted(text: &str) -> String {
     crate::check::found(&serde_json::Value::from(text))
 }
@@ -70,6 +101,16 @@ impl Cross<'_> {
         expected: impl Into<String>,
     ) -> Result<T, InputError> {
         Err(InputError::new(self.file, path, found, expected))
+    }
+
+    /// Where nobody writes nothing is judged, and nothing may be called sound.
+    fn somebody_writes(&self) -> Checked {
+        let Plan { producers, transformers, group_consumers, .. } = self.plan;
+        if !(producers.is_empty() && transformers.is_empty() && group_consumers.is_empty()) {
+            return Ok(());
+        }
+        let expected = "a producer, a transformer or a member of a group: else nothing is judged";
+        self.refuse("producers", "none", expected)
     }
 
     fn cluster(&self) -> Checked {

@@ -51,6 +51,7 @@ impl ScenarioFile {
             set.apply(&mut scenario)?;
         }
         let draws = check::check(file, schema(), &scenario)?;
+        cross::check_latencies(file, &scenario)?;
         let mut calmest = scenario.clone();
         draw::resolve(&mut calmest, &draws, &mut |_, _| 0);
         let calmest = plan(file, calmest)?;

@@ -59,6 +59,9 @@ impl<const MIN: u64, const MAX: u64> JsonSchema for Ranged<MIN, MAX> {
 /// Schema of a length of time in milliseconds that may be drawn per seed.
 pub(crate) type Millis = Ranged<0, MAX_MS>;
 
+/// Schema of a time after which something is done again: without any, nothing else ever would be.
+pub(crate) type Period = Ranged<1, MAX_MS>;
+
 /// Schema of a Kafka version that may be drawn per seed.
 pub(crate) struct KafkaVersionName;
 

@@ -203,6 +203,9 @@ fn values_that_do_not_go_together() {
             "cluster.topics.__orders={}",
             "cluster.place={\"w\": 4}",
             "network={\"latency_min_us\": 10, \"latency_max_us\": 5}",
+            "network={\"latency_min_us\": 9, \"latency_max_us\": {\"one_of\": [20, 5, 30]}}",
+            "producers=[]",
+            "producers[0].settings.max.block.ms=0",
             "consumers[0].name=\"writer\"",
             "producers[0].count=2",
             "producers[1].workload.script=[\"begin\"]",
@@ -233,6 +236,9 @@ fn values_that_do_not_go_together() {
             good.json: cluster.topics.__orders: found "__orders", expected a topic name that Kafka allows users
             good.json: cluster.place.w: found 4, expected a broker from 1 to 3
             good.json: network: found 10 above 5, expected "latency_min_us" not above "latency_max_us"
+            good.json: network: found 9 above 5 at some seeds, expected "latency_min_us" not above "latency_max_us"
+            good.json: producers: found none, expected a producer, a transformer or a member of a group: else nothing is judged
+            good.json: producers[0].settings."max.block.ms": found 0, expected a whole number from 1 to 4000000000
             good.json: consumers[0].name: found "writer", expected a name that nothing else has
             good
             good.json: producers[1].workload.script[0]: found a call about transactions, expected a producer with a "transactional_id"

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use super::intensity::{Intensity, TABLE as INTENSITIES};
 use crate::Spread;
-use crate::number::{MAX_MS, Millis, Probability, Ranged, SpreadMillis};
+use crate::number::{Millis, Period, Probability, SpreadMillis};
 
 /// Schema of a time between two ticks.
-pub(super) type Tick = Ranged<1, MAX_MS>;
+pub(super) type Tick = Period;
 
 macro_rules! faults {
     ($($(#[doc = $doc:literal])* $name:ident: $kind:ident as $schema:literal,)+) => {
