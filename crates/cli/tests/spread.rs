@@ -330,11 +330,21 @@ fn schedulers_say_which_share_is_swept() {
     assert_eq!(seeds, all);
     let refused = folder.ends(&short(&lost, "none", &["--count", "8", "--partitions", "3"]), 2);
     assert!(refused.err.contains("nothing that says which"), "{}", refused.err);
-    for wrong in ["0/4", "5/4", "1/0", "x"] {
+    for wrong in ["0/4", "5/4", "1/0", "x", "1/9223372036854775807"] {
         folder.ends(&short(&lost, "none", &["--partition", wrong]), 2);
     }
     folder.ends(&short(&lost, "none", &["--partition", "1/4", "--partitions", "3"]), 2);
+    let all_bits = "18446744073709551615";
+    let mut command =
+        folder.command(&short(&lost, "none", &["--count", "8", "--partitions", all_bits]));
+    let output = command.env("SLURM_ARRAY_TASK_ID", "1").output().expect("runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("not in 1..=1000000"), "{told}");
     assert_eq!(folder.list("none"), Vec::<String>::new());
+    let longest = ["--count", "2", "--checkpoint-interval", "18446744073709551615ms"];
+    folder.ends(&short(&lost, "long", &longest), 0);
+    folder.ends(&short(&lost, "most", &["--count", "2", "--partition", "1/1000000"]), 0);
 }
 
 #[test]

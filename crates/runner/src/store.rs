@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use eosim_types::digest::Digest;
 
 pub use checkpoint::{Checkpoint, PROGRESS};
-pub use claim::Claim;
+pub use claim::{Claim, INTERVAL_MAX};
 pub use kept::{Ending, KeptRun, kept_runs};
 pub use lines::{Extent, Lines, LinesReader, part_of};
 pub use prune::{Retention, doomed, remove};

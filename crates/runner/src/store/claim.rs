@@ -16,6 +16,12 @@ const CLAIM: &str = ".running";
 /// A process may be late by so much with its sign of life.
 const LATE: Duration = Duration::from_secs(1);
 
+/// Nobody is watched for longer.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A sign of life must come at least so often, whatever the user says of the work that may be lost.
+pub const INTERVAL_MAX: Duration = Duration::from_secs(20);
+
 /// How often it is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -65,7 +71,7 @@ impl Claim {
         let interval = Checkpoint::read(path).map_or(1000, |checkpoint| checkpoint.interval_ms);
         let last = || fs::metadata(path.join(PROGRESS)).and_then(|file| file.modified()).ok();
         let (before, began) = (last(), Instant::now());
-        while began.elapsed() < Duration::from_millis(interval * 2) + LATE {
+        while began.elapsed() < watched_for(interval) {
             std::thread::sleep(LOOK_EVERY);
             if !path.join(CLAIM).exists() {
                 return false;
@@ -76,6 +82,11 @@ impl Claim {
         }
         false
     }
+}
+
+/// How long an owner is watched that shows a sign of life every `interval` milliseconds.
+fn watched_for(interval: u64) -> Duration {
+    (Duration::from_millis(interval.saturating_mul(2)) + LATE).min(LONGEST)
 }
 
 /// Where processes are numbered, and the process; nothing if the system does not say.
@@ -91,4 +102,18 @@ fn is_gone(claim: &str) -> bool {
     let id = owner.rsplit(' ').next().and_then(|id| id.parse().ok());
     let is_here = id.is_some() && id.and_then(process).is_some_and(|process| process == owner);
     is_here && id.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_watched_for_longer_than_a_minute() {
+        let longest = u64::try_from(INTERVAL_MAX.as_millis()).expect("small");
+        let rows = [(0, 1000), (200, 1400), (longest, 41_000), (u64::MAX, 60_000)];
+        for (interval, millis) in rows {
+            assert_eq!(watched_for(interval), Duration::from_millis(millis), "{interval}");
+        }
+    }
 }
