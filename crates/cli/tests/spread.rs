@@ -192,6 +192,21 @@ fn a_sweep_that_stopped_early_goes_on() {
     assert_same(&folder, "whole/latest", "runs/latest");
     let lines = run(&folder, &sweep("runs", &["--resume=runs/latest", "--format", "jsonl"]), 10);
     assert_eq!(lines.out, folder.read("whole/latest/summary.jsonl"));
+    // A run that is named has its own arguments, but for the one that has stopped it.
+    run(&folder, &sweep("named", &["--max-fail", "1"]), 10);
+    let resume = "--resume=named/latest";
+    let refused = |more: &[&str], message: &str| {
+        let ended = folder.ends(&[&["sweep", resume], more].concat(), 2);
+        assert!(ended.err.contains(message), "{message}: {}", ended.err);
+        assert!(folder.read("named/latest/summary.jsonl") == early);
+    };
+    refused(&["--seeds", "0..500"], "--seeds: found 0..500, expected 5..47, as the sweep has it");
+    refused(&["--defect", "x"], "--defect: found x, expected leader.index.drop_abort_entry");
+    refused(&["--verify-every", "3"], "--verify-every: found 3, expected 20");
+    refused(&["--count", "3"], "--count: found 3, expected none beside --resume=RUN");
+    refused(&["--as-released"], "--as-released: found true, expected ");
+    folder.ends(&["sweep", resume, "--seeds", "5..47", "--jobs", "2", "--progress", "none"], 10);
+    assert_same(&folder, "whole/latest", "named/latest");
 }
 
 /// A short sweep of one scenario without failures.

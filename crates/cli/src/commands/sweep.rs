@@ -7,7 +7,8 @@ mod watcher;
 
 use std::time::Duration;
 
-use clap::Parser;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use eosim_runner::exit::ExitCode;
 use eosim_runner::store::RunFolder;
 use eosim_runner::sweep::{Sweep, SweepSummary};
@@ -107,19 +108,56 @@ fn resumed(args: &SweepArgs) -> Result<Option<SweepArgs>, Failure> {
     };
     let (name, manifest) = settings::read_manifest(&artefacts::find_folder(run)?)?;
     let words = manifest["arguments"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let cli = Cli::try_parse_from(std::iter::once("eosim").chain(words));
-    let Ok(Cli { command: Command::Sweep(kept), .. }) = cli else {
+    let parsed = Cli::command().try_get_matches_from(std::iter::once("eosim").chain(words)).ok();
+    let cli = parsed.as_ref().and_then(|parsed| Cli::from_arg_matches(parsed).ok());
+    let (Some(parsed), Some(Cli { command: Command::Sweep(kept), .. })) = (parsed, cli) else {
         let found = manifest["arguments"].to_string();
         return Err(InputError::new(name, "arguments", found, "those of a sweep").into());
     };
+    if let Ok(given) = Cli::command().try_get_matches_from(std::env::args_os()) {
+        refuse_others(&given, &parsed)?;
+    }
     Ok(Some(SweepArgs {
         resume: args.resume.clone(),
         jobs: args.jobs.or(kept.jobs),
-        max_fail: args.max_fail.or(kept.max_fail),
+        // The sweep may have been stopped by it, and is to go on.
+        max_fail: args.max_fail,
         known: if args.known.is_empty() { kept.known.clone() } else { args.known.clone() },
         checkpoint_interval: args.checkpoint_interval,
         ..kept
     }))
+}
+
+/// Flags that say how a sweep is run, and may be others when it goes on.
+const FREE: [&str; 5] = ["resume", "jobs", "max_fail", "known", "checkpoint_interval"];
+
+/// Refuses what is `given` with a run that goes on, and is not what the run was begun with.
+fn refuse_others(given: &ArgMatches, begun: &ArgMatches) -> Result<(), InputError> {
+    let cli = Cli::command();
+    let all = cli.find_subcommand("sweep").into_iter().flat_map(clap::Command::get_arguments);
+    let (Some(given), Some(begun)) =
+        (given.subcommand_matches("sweep"), begun.subcommand_matches("sweep"))
+    else {
+        return Ok(());
+    };
+    let text = |matches: &ArgMatches, id: &str| {
+        let words = matches.get_raw(id).into_iter().flatten().map(|word| word.to_string_lossy());
+        words.collect::<Vec<_>>().join(" ")
+    };
+    for arg in all.filter(|arg| !FREE.contains(&arg.get_id().as_str())) {
+        let id = arg.get_id().as_str();
+        let is_given = given.value_source(id) == Some(ValueSource::CommandLine);
+        let (found, expected) = (text(given, id), text(begun, id));
+        if is_given && found != expected {
+            let flag = format!("--{}", arg.get_long().unwrap_or(id));
+            let expected = match expected.as_str() {
+                "" => "none beside --resume=RUN, whose sweep has none".to_string(),
+                expected => format!("{expected}, as the sweep has it, or none beside --resume=RUN"),
+            };
+            return Err(InputError::new(flag, "", found, expected));
+        }
+    }
+    Ok(())
 }
 
 /// What is simulated, within the limits that the user sets.
