@@ -96,8 +96,48 @@ fn recipes_are_good_scripts() {
         }
     }
     assert_eq!(github.matches("${{ ").count(), github.matches(" }}").count());
+    for text in [&kubernetes, &github] {
+        assert!(text.contains("case $code in 3|10|11|12|13) exit 0 ;; esac"), "{text}");
+    }
     folder.ends(&["recipe", "slurm", "--", "a", "--partition", "1/2"], 2);
     folder.ends(&["recipe", "slurm", "--partitions", "0"], 2);
+}
+
+/// The job of a recipe that merges, with an `eosim` that does nothing but end with `code`, and makes
+/// the merged folder or not.
+fn merge_job(folder: &Folder, words: &[&str], (code, makes): (i32, bool)) -> Option<i32> {
+    let makes = if makes { "mkdir -p \"$4\"" } else { "true" };
+    let stub = format!(
+        "#!/bin/sh\ncase $1 in\nmerge) {makes}; exit {code} ;;\n\
+         report) [ -d \"$2\" ] || exit 2 ;;\nesac\n"
+    );
+    folder.write("stub", &stub);
+    let mut command = Command::new("bash");
+    let command = command.args(words).current_dir(folder.path());
+    let command = command
+        .env("EOSIM", "./stub")
+        .env("OUT", "out")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    Command::new("chmod").arg("+x").arg(folder.path().join("stub")).status().expect("runs");
+    command.status().expect("runs").code()
+}
+
+#[test]
+fn recipes_end_with_the_code_of_the_merge() {
+    let folder = Folder::new();
+    let recipe = |kind: &str| folder.ends(&["recipe", kind, "--partitions", "2"], 0).out;
+    folder.write("slurm", &recipe("slurm"));
+    // There may be no GNU parallel here.
+    let parallel = recipe("parallel").replace("| parallel ", "| true ");
+    folder.write("parallel", &parallel);
+    folder.write("out/merged.1.part/file", "");
+    for words in [&["slurm", "merge"][..], &["parallel"]] {
+        for end in [(0, true), (10, true), (12, true), (2, false), (3, false), (14, false)] {
+            assert_eq!(merge_job(&folder, words, end), Some(end.0), "{words:?} {end:?}");
+        }
+    }
+    assert_eq!(folder.list("out").iter().filter(|name| name.contains("part")).count(), 0);
 }
 
 /// Starts what `words` say, and kills it after `millis`, if it still runs.
@@ -170,13 +210,22 @@ fn a_killed_sweep_goes_on_where_it_was() {
     let ended = run(&folder, &words, 10);
     assert_eq!(folder.list("runs").len(), 2, "{:?}", folder.list("runs"));
     assert_same(&folder, "whole/latest", "runs/latest");
-    assert!(ended.err.contains("goes on after") || ended.err.is_empty(), "{}", ended.err);
-    // It has ended: the same arguments begin anew, a run that is named is merely told again.
+    let is_told = ["goes on after", "has come to its end already"];
+    let is_told = is_told.iter().any(|told| ended.err.contains(told)) || ended.err.is_empty();
+    assert!(is_told, "{}", ended.err);
+    // It has ended: nothing is run again.
     let again = run(&folder, &["sweep", "--resume=runs/latest"].map(String::from), 10);
     assert!(again.err.contains("goes on after 84 seeds"), "{}", again.err);
     assert_same(&folder, "whole/latest", "runs/latest");
-    run(&folder, &words, 10);
-    assert_eq!(folder.list("runs").len(), 3);
+    let told = run(&folder, &words, 10);
+    assert!(told.err.contains("has come to its end already: runs/"), "{}", told.err);
+    assert!(told.out.contains("reproduce: eosim replay runs/"), "{}", told.out);
+    let table = |text: &str| text.lines().filter(|line| line.contains("fencing")).count();
+    assert_eq!(table(&told.out), table(&again.out), "{}", told.out);
+    let lines = run(&folder, &[&words[..], &["--format".into(), "jsonl".into()]].concat(), 10);
+    assert_eq!(lines.out, folder.read("whole/latest/summary.jsonl"));
+    assert_same(&folder, "whole/latest", "runs/latest");
+    assert_eq!(folder.list("runs").len(), 2);
 }
 
 #[test]
@@ -406,7 +455,9 @@ fn known_failures_are_told_from_new_ones() {
     folder.ends(&short(&library("idempotence/lost-responses.json"), "other", &["--count", "1"]), 0);
     let new = run(&folder, &sweep("runs", &["--known", "other"]), 10).out;
     assert!(new.contains("NEW        aborted-"), "{new}");
+    let before = folder.list("runs");
     run(&folder, &sweep("runs", &["--known", "nowhere"]), 2);
+    assert_eq!(folder.list("runs"), before);
 }
 
 #[test]

@@ -118,9 +118,8 @@ impl FromStr for Partition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let expected = || {
-            format!("expected PART/OF, with PART from 1 to OF, and OF at most {}", Self::MOST)
-        };
+        let expected =
+            || format!("expected PART/OF, with PART from 1 to OF, and OF at most {}", Self::MOST);
         let (part, of) = text.split_once('/').ok_or_else(expected)?;
         let (part, of) =
             (part.parse().map_err(|_| expected())?, of.parse().map_err(|_| expected())?);

@@ -20,6 +20,7 @@ use crate::args::{Format, MergeArgs, OutputArgs, Partition};
 use crate::coverage::Coverage;
 use crate::{artefacts, output, results};
 
+pub(super) use failures::text as failures_text;
 use parts::Part;
 
 pub(super) fn run(args: &MergeArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {

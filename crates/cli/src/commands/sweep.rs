@@ -5,6 +5,7 @@ mod known;
 mod resume;
 mod watcher;
 
+use std::path::Path;
 use std::time::Duration;
 
 use clap::parser::ValueSource;
@@ -15,6 +16,7 @@ use eosim_runner::sweep::{Sweep, SweepSummary};
 use eosim_runner::{InputError, ScenarioFile};
 use serde_json::Value;
 
+use super::merge::failures_text;
 use super::{Failure, jobs};
 use crate::args::{Cli, Command, Format, OutputArgs, Profile, SweepArgs};
 use crate::coverage::Coverage;
@@ -25,7 +27,7 @@ use crate::{artefacts, interrupt, output, results};
 
 pub(super) use failures::KEPT;
 use known::Known;
-use resume::Begun;
+use resume::{Begun, Kept};
 use watcher::Watcher;
 
 /// Seeds of the `quick` profile, shared among the scenarios.
@@ -82,9 +84,15 @@ pub(super) fn run(args: &SweepArgs, how: &OutputArgs) -> Result<ExitCode, Failur
         output::print_error("nothing selected: no scenario, or no seed of any");
         return Ok(ExitCode::Nothing);
     }
-    let begun = begin(args, &sweep, how)?;
+    let settings = Settings::of(&sweep);
+    let kept = kept(args, &settings, how)?;
+    // What cannot be read is found before anything is begun.
+    let known = Known::read(args, kept.as_ref().map(|kept| kept.path.as_path()))?;
+    if let Some(Kept { path, has_ended: true }) = &kept {
+        return tell_again(path, &sweep, &known, how);
+    }
+    let begun = begin(args, &sweep, &settings, kept.as_ref(), how)?;
     let folder = begun.folder.clone();
-    let known = Known::read(args, folder.path())?;
     let stop = interrupt::watch();
     let interval = args.checkpoint_interval.0;
     let (mut watcher, found) = Watcher::new(&sweep, begun, interval, how, stop);
@@ -192,16 +200,32 @@ fn selected(args: &SweepArgs, all: Vec<ScenarioFile>) -> Result<Vec<ScenarioFile
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
-/// Begins, or goes on with what the user wants to resume.
-fn begin(args: &SweepArgs, sweep: &Sweep<'_>, how: &OutputArgs) -> Result<Begun, Failure> {
-    let settings = Settings::of(sweep);
-    let kept = match &args.resume {
-        Some(Some(run)) => Some(artefacts::find_folder(run)?),
-        Some(None) => resume::unfinished(&args.out, &settings, how),
-        None => None,
-    };
+/// What the user wants to resume. A run that is named goes on even at its end, and is checked so.
+fn kept(
+    args: &SweepArgs,
+    settings: &Settings,
+    how: &OutputArgs,
+) -> Result<Option<Kept>, InputError> {
+    match &args.resume {
+        Some(Some(run)) => {
+            let path = artefacts::find_folder(run)?;
+            Ok(Some(Kept { path, has_ended: false }))
+        }
+        Some(None) => Ok(resume::last(&args.out, settings, how)),
+        None => Ok(None),
+    }
+}
+
+/// Begins, or goes on with what was `kept`.
+fn begin(
+    args: &SweepArgs,
+    sweep: &Sweep<'_>,
+    settings: &Settings,
+    kept: Option<&Kept>,
+    how: &OutputArgs,
+) -> Result<Begun, Failure> {
     if let Some(kept) = kept {
-        return resume::go_on(&kept, sweep, &settings, how);
+        return resume::go_on(&kept.path, sweep, settings, how);
     }
     let profile = format!("{:?}", args.profile).to_lowercase();
     let named = args.seeds.is_none() && args.count.is_none() && args.time.is_none();
@@ -210,7 +234,7 @@ fn begin(args: &SweepArgs, sweep: &Sweep<'_>, how: &OutputArgs) -> Result<Begun,
     resume::begin(&args.out, sweep, more).map_err(|error| Failure::unwritable(&error))
 }
 
-/// Keeps and prints what was found.
+/// Keeps what was found, and prints it.
 fn finish(
     folder: &RunFolder,
     sweep: &Sweep<'_>,
@@ -220,9 +244,36 @@ fn finish(
 ) -> Result<(), Failure> {
     artefacts::keep_coverage(folder, &Coverage::of_sweep(summary))?;
     let footers = failures::keep(folder, sweep, summary)?;
-    let table = results::summary(summary);
-    folder.write(artefacts::SUMMARY, &table.json())?;
+    folder.write(artefacts::SUMMARY, &results::summary(summary).json())?;
     folder.make_latest()?;
+    tell(folder, &footers, summary, known, how)
+}
+
+/// Tells again what came of a sweep that has ended, and ends as it did.
+fn tell_again(
+    path: &Path,
+    sweep: &Sweep<'_>,
+    known: &Known,
+    how: &OutputArgs,
+) -> Result<ExitCode, Failure> {
+    let summary = resume::ended(path, sweep, how)?;
+    let folder = RunFolder::at(path)?;
+    folder.make_latest()?;
+    let differed = failures::nondeterministic(sweep, &summary);
+    let footers = failures_text(path, &summary) + &differed;
+    tell(&folder, &footers, &summary, known, how)?;
+    Ok(summary.exit_code())
+}
+
+/// Prints what was found.
+fn tell(
+    folder: &RunFolder,
+    footers: &str,
+    summary: &SweepSummary,
+    known: &Known,
+    how: &OutputArgs,
+) -> Result<(), Failure> {
+    let table = results::summary(summary);
     match how.format {
         Format::Text => {
             let (seeds, failed) = (summary.seeds, summary.failed);
