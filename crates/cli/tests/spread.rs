@@ -209,6 +209,8 @@ fn a_killed_sweep_goes_on_where_it_was() {
     }
     let ended = run(&folder, &words, 10);
     assert_eq!(folder.list("runs").len(), 2, "{:?}", folder.list("runs"));
+    let left = folder.list("runs/latest").into_iter().filter(|name| name.ends_with(".part"));
+    assert_eq!(left.count(), 0);
     assert_same(&folder, "whole/latest", "runs/latest");
     let is_told = ["goes on after", "has come to its end already"];
     let is_told = is_told.iter().any(|told| ended.err.contains(told)) || ended.err.is_empty();
@@ -324,12 +326,19 @@ fn what_does_not_belong_together_is_not_merged() {
         let words = [&["merge"], dirs, &["-o", "merged"]].concat();
         let ended = folder.ends(&words, code);
         assert!(ended.err.contains(message), "{}", ended.err);
-        assert!(!folder.path().join("merged.part").exists());
+        let is_left = folder.list(".").iter().any(|name| name.ends_with(".part"));
+        assert_eq!(is_left, folder.path().join("merged.part").exists());
         let is_there = folder.path().join("merged").exists();
         assert_eq!(is_there, ended.err.is_empty() || ended.err.contains("missing"));
         let _ = fs::remove_dir_all(folder.path().join("merged"));
     };
+    // What a merge that was killed has left gets into no other.
+    folder.write("merged.part/failures/99/choices.json", "{}");
+    let merged = folder.ends(&["merge", "a", "b", "-o", "merged"], 0);
+    assert!(!folder.path().join("merged/failures").exists(), "{merged:?}");
+    fs::remove_dir_all(folder.path().join("merged")).expect("removes");
     merge(&["a", "b"], 0, "");
+    fs::remove_dir_all(folder.path().join("merged.part")).expect("removes");
     merge(&["b", "a", "a/latest"], 0, "");
     merge(&["a"], 12, "3 runs are missing: seed 1, seed 3, seed 5");
     merge(&["a", "b", "over"], 2, "seed 2 of lost-responses, which a/");
@@ -482,7 +491,13 @@ fn kept_runs_are_listed_pruned_and_exported() {
     folder.ends(&["store", "prune", "--keep", "1", "--dry-run"], 0);
     folder.ends(&["store", "prune", "--age-max", "1d", "--size-max", "1GiB"], 0);
     assert_eq!(list()["runs"].as_array().map(Vec::len), Some(3));
+    // A run whose removal was broken off goes with the next, and nothing else.
+    folder.write("sim-runs/.pruned-20260101T000000Z-mixed-000001/file", "");
+    folder.write("sim-runs/.pruned-mine/file", "");
+    folder.ends(&["store", "prune", "--keep", "3", "--dry-run"], 0);
+    assert_eq!(folder.list("sim-runs").iter().filter(|name| name.starts_with('.')).count(), 2);
     folder.ends(&["store", "prune", "--keep", "1"], 0);
+    assert_eq!(folder.list("sim-runs")[0], ".pruned-mine");
     let left = list()["runs"].clone();
     assert_eq!((left.as_array().map(Vec::len), &left[0]["latest"]), (Some(1), &true.into()));
     assert_eq!(folder.read("sim-runs/mine/file"), "not a run");
@@ -491,6 +506,13 @@ fn kept_runs_are_listed_pruned_and_exported() {
     assert_eq!((bytes.len() % 512, &bytes[257..262]), (0, &b"ustar"[..]));
     folder.ends(&["store", "export", "latest", "-o", "again.tar"], 0);
     assert_eq!(fs::read(folder.path().join("again.tar")).expect("an archive"), bytes);
+    let name = fs::canonicalize(folder.path().join("sim-runs/latest")).expect("a run");
+    let export = ["store", "export", ".", "-o", "../../here.tar"];
+    let status = folder.command(&export).current_dir(&name).status().expect("runs");
+    assert!(status.success());
+    assert_eq!(fs::read(folder.path().join("here.tar")).expect("an archive"), bytes);
+    let start = format!("{}/", name.file_name().expect("a name").to_string_lossy());
+    assert!(bytes.starts_with(start.as_bytes()));
     folder.ends(&["store", "export", "nowhere", "-o", "run.tar"], 2);
     folder.ends(&["store", "list", "--store", "nowhere"], 2);
 }

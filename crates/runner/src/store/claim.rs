@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use eosim_types::digest::Digest;
 
+use super::lines::remove_left_parts;
 use super::{Checkpoint, PROGRESS, RunFolder, StoreError};
 
 /// The file that names the owner.
@@ -42,7 +43,10 @@ impl Claim {
         let owner = Digest::of(&(since.as_nanos(), std::process::id(), folder.path()));
         let process = process(std::process::id()).unwrap_or_default();
         let owner = format!("{owner:016x}\n{process}\n");
-        folder.write(CLAIM, &owner)?;
+        folder.write_contested(CLAIM, &owner)?;
+        for name in [CLAIM, PROGRESS] {
+            remove_left_parts(&folder.path().join(name));
+        }
         Ok(Self { path: folder.path().join(CLAIM), owner })
     }
 
