@@ -113,6 +113,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_killed_owner_has_left_goes_with_the_next_claim() {
+        let path = std::env::temp_dir().join(format!("eosim-claim-{}", std::process::id()));
+        let folder = RunFolder::at(&path).expect("a temporary folder");
+        let left = [".running.17-ab.part", "progress.json.18-cd.part"];
+        let kept = ["summary.jsonl.part", "progress.json.part", "progress.json.mine-1.part"];
+        for name in left.iter().chain(&kept) {
+            fs::write(path.join(name), "").expect("writes");
+        }
+        let claim = Claim::take(&folder).expect("claims");
+        assert!(claim.holds());
+        assert!(left.iter().all(|name| !path.join(name).exists()));
+        assert!(kept.iter().all(|name| path.join(name).exists()));
+        fs::remove_dir_all(&path).expect("removes");
+    }
+
+    #[test]
     fn nobody_is_watched_for_longer_than_a_minute() {
         let longest = u64::try_from(INTERVAL_MAX.as_millis()).expect("small");
         let rows = [(0, 1000), (200, 1400), (longest, 41_000), (u64::MAX, 60_000)];
