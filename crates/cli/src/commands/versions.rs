@@ -162,7 +162,7 @@ fn values(rows: &[Row]) -> Vec<Value> {
             "tickets": row.affair.tickets,
             "scenario": row.affair.scenario,
             "set": row.affair.set,
-            "defect": row.affair.defect.map(eosim_types::Defect::name),
+            "defect": row.affair.defect.map(|defect| defect.name()),
             "versions": row.cells.iter().map(cell).collect::<serde_json::Map<_, _>>(),
         })
     };
