@@ -33,7 +33,7 @@ pub fn share(
 
 fn scheduled(of: u64, variable: &dyn Fn(&str) -> Option<String>) -> Result<Partition, InputError> {
     let index = |name: &str, text: &str, first: u64| {
-        let last = first + of - 1;
+        let last = first.saturating_add(of.saturating_sub(1));
         let number = text.parse::<u64>().ok().filter(|number| (first..=last).contains(number));
         let part = number.map(|number| Partition { part: number - first + 1, of });
         let expected = format!("a number from {first} to {last}, for {of} shares");

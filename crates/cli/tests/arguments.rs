@@ -142,7 +142,7 @@ fn what_cannot_be_read_is_explained() {
     check(
         parse::<SweepArgs>(&["a", "--partition", "3/2"]).map(drop),
         expect![[r#"
-        error: invalid value '3/2' for '--partition <PART/OF>': expected PART/OF, with PART from 1 to OF
+        error: invalid value '3/2' for '--partition <PART/OF>': expected PART/OF, with PART from 1 to OF, and OF at most 1000000
     "#]],
     );
     check(

@@ -96,8 +96,48 @@ fn recipes_are_good_scripts() {
         }
     }
     assert_eq!(github.matches("${{ ").count(), github.matches(" }}").count());
+    for text in [&kubernetes, &github] {
+        assert!(text.contains("case $code in 3|10|11|12|13) exit 0 ;; esac"), "{text}");
+    }
     folder.ends(&["recipe", "slurm", "--", "a", "--partition", "1/2"], 2);
     folder.ends(&["recipe", "slurm", "--partitions", "0"], 2);
+}
+
+/// The job of a recipe that merges, with an `eosim` that does nothing but end with `code`, and makes
+/// the merged folder or not.
+fn merge_job(folder: &Folder, words: &[&str], (code, makes): (i32, bool)) -> Option<i32> {
+    let makes = if makes { "mkdir -p \"$4\"" } else { "true" };
+    let stub = format!(
+        "#!/bin/sh\ncase $1 in\nmerge) {makes}; exit {code} ;;\n\
+         report) [ -d \"$2\" ] || exit 2 ;;\nesac\n"
+    );
+    folder.write("stub", &stub);
+    let mut command = Command::new("bash");
+    let command = command.args(words).current_dir(folder.path());
+    let command = command
+        .env("EOSIM", "./stub")
+        .env("OUT", "out")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    Command::new("chmod").arg("+x").arg(folder.path().join("stub")).status().expect("runs");
+    command.status().expect("runs").code()
+}
+
+#[test]
+fn recipes_end_with_the_code_of_the_merge() {
+    let folder = Folder::new();
+    let recipe = |kind: &str| folder.ends(&["recipe", kind, "--partitions", "2"], 0).out;
+    folder.write("slurm", &recipe("slurm"));
+    // There may be no GNU parallel here.
+    let parallel = recipe("parallel").replace("| parallel ", "| true ");
+    folder.write("parallel", &parallel);
+    folder.write("out/merged.1.part/file", "");
+    for words in [&["slurm", "merge"][..], &["parallel"]] {
+        for end in [(0, true), (10, true), (12, true), (2, false), (3, false), (14, false)] {
+            assert_eq!(merge_job(&folder, words, end), Some(end.0), "{words:?} {end:?}");
+        }
+    }
+    assert_eq!(folder.list("out").iter().filter(|name| name.contains("part")).count(), 0);
 }
 
 /// Starts what `words` say, and kills it after `millis`, if it still runs.
@@ -169,14 +209,25 @@ fn a_killed_sweep_goes_on_where_it_was() {
     }
     let ended = run(&folder, &words, 10);
     assert_eq!(folder.list("runs").len(), 2, "{:?}", folder.list("runs"));
+    let left = folder.list("runs/latest").into_iter().filter(|name| name.ends_with(".part"));
+    assert_eq!(left.count(), 0);
     assert_same(&folder, "whole/latest", "runs/latest");
-    assert!(ended.err.contains("goes on after") || ended.err.is_empty(), "{}", ended.err);
-    // It has ended: the same arguments begin anew, a run that is named is merely told again.
+    let is_told = ["goes on after", "has come to its end already"];
+    let is_told = is_told.iter().any(|told| ended.err.contains(told)) || ended.err.is_empty();
+    assert!(is_told, "{}", ended.err);
+    // It has ended: nothing is run again.
     let again = run(&folder, &["sweep", "--resume=runs/latest"].map(String::from), 10);
     assert!(again.err.contains("goes on after 84 seeds"), "{}", again.err);
     assert_same(&folder, "whole/latest", "runs/latest");
-    run(&folder, &words, 10);
-    assert_eq!(folder.list("runs").len(), 3);
+    let told = run(&folder, &words, 10);
+    assert!(told.err.contains("has come to its end already: runs/"), "{}", told.err);
+    assert!(told.out.contains("reproduce: eosim replay runs/"), "{}", told.out);
+    let table = |text: &str| text.lines().filter(|line| line.contains("fencing")).count();
+    assert_eq!(table(&told.out), table(&again.out), "{}", told.out);
+    let lines = run(&folder, &[&words[..], &["--format".into(), "jsonl".into()]].concat(), 10);
+    assert_eq!(lines.out, folder.read("whole/latest/summary.jsonl"));
+    assert_same(&folder, "whole/latest", "runs/latest");
+    assert_eq!(folder.list("runs").len(), 2);
 }
 
 #[test]
@@ -192,6 +243,21 @@ fn a_sweep_that_stopped_early_goes_on() {
     assert_same(&folder, "whole/latest", "runs/latest");
     let lines = run(&folder, &sweep("runs", &["--resume=runs/latest", "--format", "jsonl"]), 10);
     assert_eq!(lines.out, folder.read("whole/latest/summary.jsonl"));
+    // A run that is named has its own arguments, but for the one that has stopped it.
+    run(&folder, &sweep("named", &["--max-fail", "1"]), 10);
+    let resume = "--resume=named/latest";
+    let refused = |more: &[&str], message: &str| {
+        let ended = folder.ends(&[&["sweep", resume], more].concat(), 2);
+        assert!(ended.err.contains(message), "{message}: {}", ended.err);
+        assert!(folder.read("named/latest/summary.jsonl") == early);
+    };
+    refused(&["--seeds", "0..500"], "--seeds: found 0..500, expected 5..47, as the sweep has it");
+    refused(&["--defect", "x"], "--defect: found x, expected leader.index.drop_abort_entry");
+    refused(&["--verify-every", "3"], "--verify-every: found 3, expected 20");
+    refused(&["--count", "3"], "--count: found 3, expected none beside --resume=RUN");
+    refused(&["--as-released"], "--as-released: found true, expected ");
+    folder.ends(&["sweep", resume, "--seeds", "5..47", "--jobs", "2", "--progress", "none"], 10);
+    assert_same(&folder, "whole/latest", "named/latest");
 }
 
 /// A short sweep of one scenario without failures.
@@ -260,12 +326,19 @@ fn what_does_not_belong_together_is_not_merged() {
         let words = [&["merge"], dirs, &["-o", "merged"]].concat();
         let ended = folder.ends(&words, code);
         assert!(ended.err.contains(message), "{}", ended.err);
-        assert!(!folder.path().join("merged.part").exists());
+        let is_left = folder.list(".").iter().any(|name| name.ends_with(".part"));
+        assert_eq!(is_left, folder.path().join("merged.part").exists());
         let is_there = folder.path().join("merged").exists();
         assert_eq!(is_there, ended.err.is_empty() || ended.err.contains("missing"));
         let _ = fs::remove_dir_all(folder.path().join("merged"));
     };
+    // What a merge that was killed has left gets into no other.
+    folder.write("merged.part/failures/99/choices.json", "{}");
+    let merged = folder.ends(&["merge", "a", "b", "-o", "merged"], 0);
+    assert!(!folder.path().join("merged/failures").exists(), "{merged:?}");
+    fs::remove_dir_all(folder.path().join("merged")).expect("removes");
     merge(&["a", "b"], 0, "");
+    fs::remove_dir_all(folder.path().join("merged.part")).expect("removes");
     merge(&["b", "a", "a/latest"], 0, "");
     merge(&["a"], 12, "3 runs are missing: seed 1, seed 3, seed 5");
     merge(&["a", "b", "over"], 2, "seed 2 of lost-responses, which a/");
@@ -330,11 +403,21 @@ fn schedulers_say_which_share_is_swept() {
     assert_eq!(seeds, all);
     let refused = folder.ends(&short(&lost, "none", &["--count", "8", "--partitions", "3"]), 2);
     assert!(refused.err.contains("nothing that says which"), "{}", refused.err);
-    for wrong in ["0/4", "5/4", "1/0", "x"] {
+    for wrong in ["0/4", "5/4", "1/0", "x", "1/9223372036854775807"] {
         folder.ends(&short(&lost, "none", &["--partition", wrong]), 2);
     }
     folder.ends(&short(&lost, "none", &["--partition", "1/4", "--partitions", "3"]), 2);
+    let all_bits = "18446744073709551615";
+    let mut command =
+        folder.command(&short(&lost, "none", &["--count", "8", "--partitions", all_bits]));
+    let output = command.env("SLURM_ARRAY_TASK_ID", "1").output().expect("runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("not in 1..=1000000"), "{told}");
     assert_eq!(folder.list("none"), Vec::<String>::new());
+    let longest = ["--count", "2", "--checkpoint-interval", "18446744073709551615ms"];
+    folder.ends(&short(&lost, "long", &longest), 0);
+    folder.ends(&short(&lost, "most", &["--count", "2", "--partition", "1/1000000"]), 0);
 }
 
 #[test]
@@ -381,7 +464,9 @@ fn known_failures_are_told_from_new_ones() {
     folder.ends(&short(&library("idempotence/lost-responses.json"), "other", &["--count", "1"]), 0);
     let new = run(&folder, &sweep("runs", &["--known", "other"]), 10).out;
     assert!(new.contains("NEW        aborted-"), "{new}");
+    let before = folder.list("runs");
     run(&folder, &sweep("runs", &["--known", "nowhere"]), 2);
+    assert_eq!(folder.list("runs"), before);
 }
 
 #[test]
@@ -406,7 +491,13 @@ fn kept_runs_are_listed_pruned_and_exported() {
     folder.ends(&["store", "prune", "--keep", "1", "--dry-run"], 0);
     folder.ends(&["store", "prune", "--age-max", "1d", "--size-max", "1GiB"], 0);
     assert_eq!(list()["runs"].as_array().map(Vec::len), Some(3));
+    // A run whose removal was broken off goes with the next, and nothing else.
+    folder.write("sim-runs/.pruned-20260101T000000Z-mixed-000001/file", "");
+    folder.write("sim-runs/.pruned-mine/file", "");
+    folder.ends(&["store", "prune", "--keep", "3", "--dry-run"], 0);
+    assert_eq!(folder.list("sim-runs").iter().filter(|name| name.starts_with('.')).count(), 2);
     folder.ends(&["store", "prune", "--keep", "1"], 0);
+    assert_eq!(folder.list("sim-runs")[0], ".pruned-mine");
     let left = list()["runs"].clone();
     assert_eq!((left.as_array().map(Vec::len), &left[0]["latest"]), (Some(1), &true.into()));
     assert_eq!(folder.read("sim-runs/mine/file"), "not a run");
@@ -415,6 +506,13 @@ fn kept_runs_are_listed_pruned_and_exported() {
     assert_eq!((bytes.len() % 512, &bytes[257..262]), (0, &b"ustar"[..]));
     folder.ends(&["store", "export", "latest", "-o", "again.tar"], 0);
     assert_eq!(fs::read(folder.path().join("again.tar")).expect("an archive"), bytes);
+    let name = fs::canonicalize(folder.path().join("sim-runs/latest")).expect("a run");
+    let export = ["store", "export", ".", "-o", "../../here.tar"];
+    let status = folder.command(&export).current_dir(&name).status().expect("runs");
+    assert!(status.success());
+    assert_eq!(fs::read(folder.path().join("here.tar")).expect("an archive"), bytes);
+    let start = format!("{}/", name.file_name().expect("a name").to_string_lossy());
+    assert!(bytes.starts_with(start.as_bytes()));
     folder.ends(&["store", "export", "nowhere", "-o", "run.tar"], 2);
     folder.ends(&["store", "list", "--store", "nowhere"], 2);
 }

@@ -16,10 +16,10 @@ use std::time::SystemTime;
 use eosim_types::digest::Digest;
 
 pub use checkpoint::{Checkpoint, PROGRESS};
-pub use claim::Claim;
+pub use claim::{Claim, INTERVAL_MAX};
 pub use kept::{Ending, KeptRun, kept_runs};
-pub use lines::{Extent, Lines, LinesReader, part_of};
-pub use prune::{Retention, doomed, remove};
+pub use lines::{Extent, Lines, LinesReader, own_part_of, part_of};
+pub use prune::{Retention, doomed, remove, remove_left};
 pub use tar::export;
 
 /// The table over a run or a sweep, which is written last: where it is, the run has ended.
@@ -97,6 +97,17 @@ impl RunFolder {
         }
     }
 
+    /// The folder at `path`, which must not be there yet.
+    ///
+    /// # Errors
+    /// If it is there, or cannot be made.
+    pub fn new_at(path: &Path) -> Result<Self, StoreError> {
+        let above = path.parent().map_or(Ok(()), fs::create_dir_all);
+        let made = above.and_then(|()| fs::create_dir(path));
+        made.map_err(StoreError::at(path))?;
+        Ok(Self { path: path.to_path_buf() })
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -110,13 +121,14 @@ impl RunFolder {
     /// If it cannot be written.
     pub fn write(&self, name: &str, text: &str) -> Result<(), StoreError> {
         let path = self.path.join(name);
-        let failed = |error| StoreError { path: path.clone(), error };
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(failed)?;
-        }
-        let temporary = part_of(&path);
-        fs::write(&temporary, text).map_err(failed)?;
-        fs::rename(&temporary, &path).map_err(failed)
+        write_by_way_of(&part_of(&path), &path, text)
+    }
+
+    /// The same for a file that two processes may write at once: neither meets what the other has
+    /// not renamed yet.
+    fn write_contested(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        let path = self.path.join(name);
+        write_by_way_of(&own_part_of(&path), &path, text)
     }
 
     /// Takes the file `name` away, if it is there.
@@ -147,6 +159,12 @@ impl RunFolder {
         point_at(&temporary, Path::new(name)).map_err(failed)?;
         fs::rename(&temporary, &latest).map_err(failed)
     }
+}
+
+fn write_by_way_of(temporary: &Path, path: &Path, text: &str) -> Result<(), StoreError> {
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    let written = folder.and_then(|()| fs::write(temporary, text));
+    written.and_then(|()| fs::rename(temporary, path)).map_err(StoreError::at(path))
 }
 
 #[cfg(unix)]

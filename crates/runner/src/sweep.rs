@@ -84,7 +84,7 @@ impl Sweep<'_> {
         let (part, of) = self.partition;
         let round = unit / scenarios;
         let scenario = usize::try_from(unit % scenarios).expect("an index of the list");
-        (scenario, self.first_seed.wrapping_add(round * of + part))
+        (scenario, self.first_seed.wrapping_add(round.wrapping_mul(of).wrapping_add(part)))
     }
 
     /// How many runs there will be at most, if there is an end.
@@ -163,7 +163,8 @@ impl Sweep<'_> {
                 break;
             }
             let ahead = HANDFUL * AHEAD * self.jobs.max(1) as u64;
-            while first > folded.load(Ordering::Relaxed) + ahead && !halt.load(Ordering::Relaxed) {
+            let is_ahead = || first > folded.load(Ordering::Relaxed).saturating_add(ahead);
+            while is_ahead() && !halt.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(1));
             }
             for unit in first..total.min(first.saturating_add(HANDFUL)) {

@@ -103,6 +103,9 @@ pub struct Partition {
 impl Partition {
     /// Everything.
     pub const WHOLE: Self = Self { part: 1, of: 1 };
+
+    /// There are no more shares than this.
+    pub const MOST: u64 = 1_000_000;
 }
 
 impl fmt::Display for Partition {
@@ -115,11 +118,13 @@ impl FromStr for Partition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let expected = || "expected PART/OF, with PART from 1 to OF".to_string();
+        let expected =
+            || format!("expected PART/OF, with PART from 1 to OF, and OF at most {}", Self::MOST);
         let (part, of) = text.split_once('/').ok_or_else(expected)?;
         let (part, of) =
             (part.parse().map_err(|_| expected())?, of.parse().map_err(|_| expected())?);
-        if (1..=of).contains(&part) { Ok(Self { part, of }) } else { Err(expected()) }
+        let is_share = of <= Self::MOST && (1..=of).contains(&part);
+        if is_share { Ok(Self { part, of }) } else { Err(expected()) }
     }
 }
 
@@ -184,7 +189,8 @@ mod tests {
     #[test]
     fn shares_are_counted_from_one() {
         assert_eq!("2/4".parse(), Ok(Partition { part: 2, of: 4 }));
-        for text in ["0/4", "5/4", "1/0", "1", "a/b"] {
+        assert_eq!("1/1000000".parse(), Ok(Partition { part: 1, of: Partition::MOST }));
+        for text in ["0/4", "5/4", "1/0", "1", "a/b", "1/1000001", "1/9223372036854775807"] {
             assert!(text.parse::<Partition>().is_err(), "{text}");
         }
     }

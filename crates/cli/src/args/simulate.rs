@@ -121,10 +121,11 @@ pub struct SweepArgs {
     /// Only one of so many shares; which of them is said by JOB_COMPLETION_INDEX, from 0 on, as
     /// Kubernetes sets it, or SLURM_ARRAY_TASK_ID, from 1 on
     #[arg(long, value_name = "NUMBER", env = "EOSIM_PARTITIONS",
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = clap::value_parser!(u64).range(1..=Partition::MOST))]
     pub partitions: Option<u64>,
     /// Goes on with a sweep that was killed or stopped: with RUN, or else with the last one of the
-    /// same arguments in --out, if there is one; the end is that of a sweep without a break
+    /// same arguments in --out, if there is one; the end is that of a sweep without a break. One that
+    /// has come to its end already is told again
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, env = "EOSIM_RESUME")]
     pub resume: Option<Option<PathBuf>>,
     /// How much work is lost at most if the sweep is killed

@@ -47,7 +47,7 @@ pub enum RecipeKind {
 #[command(after_help = "\
 Examples:
   eosim recipe slurm --partitions 64 > sweep.sh
-  eosim recipe kubernetes --partitions 20 --image registry.example/eosim:1 > sweep.yaml
+  eosim recipe kubernetes --partitions 20 --image eosim:1 > sweep.yaml
   eosim recipe github > .github/workflows/sweep.yml
   eosim recipe parallel --partitions 8 -- scenarios --count 100000 > sweep.sh
 

@@ -10,7 +10,7 @@ use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
 use eosim_runner::merge::{Twice, Unmerged, Whole, Woven, weave};
 use eosim_runner::store::{
-    Checkpoint, Extent, MANIFEST, RunFolder, SUMMARY, SUMMARY_LINES, StoreError, part_of,
+    Checkpoint, Extent, MANIFEST, RunFolder, SUMMARY, SUMMARY_LINES, StoreError, own_part_of,
 };
 use eosim_runner::sweep::SweepSummary;
 use serde_json::{Value, json};
@@ -20,13 +20,15 @@ use crate::args::{Format, MergeArgs, OutputArgs, Partition};
 use crate::coverage::Coverage;
 use crate::{artefacts, output, results};
 
+pub(super) use failures::text as failures_text;
 use parts::Part;
 
 pub(super) fn run(args: &MergeArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
     refuse_used(&args.out)?;
     let parts = parts::read(&args.sweeps)?;
-    let unfinished = part_of(&args.out);
-    let folder = RunFolder::at(&unfinished).map_err(|error| Failure::unwritable(&error))?;
+    // A folder of its own: what an earlier one has left must not get into the whole.
+    let unfinished = own_part_of(&args.out);
+    let folder = RunFolder::new_at(&unfinished).map_err(|error| Failure::unwritable(&error))?;
     let merged = merge(&parts, &folder).and_then(|merged| {
         let moved = fs::rename(&unfinished, &args.out);
         moved.map(|()| merged).map_err(|error| Failure::usage(format!("--out: {error}")))

@@ -46,13 +46,29 @@ fn recipe(args: &RecipeArgs) -> String {
     // GNU parallel has a shell read the words once more.
     let twice: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let shares: Vec<String> = (1..=args.partitions).map(|share| share.to_string()).collect();
-    template
+    with_merge(template)
         .replace("@SHARES@", &args.partitions.to_string())
         .replace("@RETRIES@", &args.partitions.saturating_mul(10).to_string())
         .replace("@LIST@", &shares.join(", "))
         .replace("@IMAGE@", &args.image.replace(['"', '\\', '\n'], ""))
         .replace("@QUOTED@", &twice.join(" "))
         .replace("@SWEEP@", &words.join(" "))
+}
+
+/// What all recipes do alike, filled in as far to the right as its place stands.
+fn with_merge(template: &str) -> String {
+    let mut text = String::new();
+    for line in template.lines() {
+        match line.strip_suffix("@MERGE@") {
+            Some(indent) => {
+                for line in include_str!("recipe/merge.sh").lines() {
+                    text += &format!("{indent}{line}\n");
+                }
+            }
+            None => text += &format!("{line}\n"),
+        }
+    }
+    text
 }
 
 /// `word` as a shell reads it.

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
 use eosim_runner::store::{
-    KeptRun, MANIFEST, Retention, StoreError, doomed, export, kept_runs, remove,
+    KeptRun, MANIFEST, Retention, StoreError, doomed, export, kept_runs, remove, remove_left,
 };
 use eosim_runner::sweep::SweepState;
 use serde_json::{Value, json};
@@ -82,6 +82,9 @@ fn prune(args: &PruneArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut gone = doomed(&runs, retention, now);
     gone.retain(|run| !run.may_run());
+    if !args.dry_run {
+        remove_left(&args.store)?;
+    }
     for run in gone.iter().filter(|_| !args.dry_run) {
         remove(run)?;
     }

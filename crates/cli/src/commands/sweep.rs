@@ -5,15 +5,18 @@ mod known;
 mod resume;
 mod watcher;
 
+use std::path::Path;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use eosim_runner::exit::ExitCode;
 use eosim_runner::store::RunFolder;
 use eosim_runner::sweep::{Sweep, SweepSummary};
 use eosim_runner::{InputError, ScenarioFile};
 use serde_json::Value;
 
+use super::merge::failures_text;
 use super::{Failure, jobs};
 use crate::args::{Cli, Command, Format, OutputArgs, Profile, SweepArgs};
 use crate::coverage::Coverage;
@@ -24,7 +27,7 @@ use crate::{artefacts, interrupt, output, results};
 
 pub(super) use failures::KEPT;
 use known::Known;
-use resume::Begun;
+use resume::{Begun, Kept};
 use watcher::Watcher;
 
 /// Seeds of the `quick` profile, shared among the scenarios.
@@ -81,9 +84,15 @@ pub(super) fn run(args: &SweepArgs, how: &OutputArgs) -> Result<ExitCode, Failur
         output::print_error("nothing selected: no scenario, or no seed of any");
         return Ok(ExitCode::Nothing);
     }
-    let begun = begin(args, &sweep, how)?;
+    let settings = Settings::of(&sweep);
+    let kept = kept(args, &settings, how)?;
+    // What cannot be read is found before anything is begun.
+    let known = Known::read(args, kept.as_ref().map(|kept| kept.path.as_path()))?;
+    if let Some(Kept { path, has_ended: true }) = &kept {
+        return tell_again(path, &sweep, &known, how);
+    }
+    let begun = begin(args, &sweep, &settings, kept.as_ref(), how)?;
     let folder = begun.folder.clone();
-    let known = Known::read(args, folder.path())?;
     let stop = interrupt::watch();
     let interval = args.checkpoint_interval.0;
     let (mut watcher, found) = Watcher::new(&sweep, begun, interval, how, stop);
@@ -107,19 +116,56 @@ fn resumed(args: &SweepArgs) -> Result<Option<SweepArgs>, Failure> {
     };
     let (name, manifest) = settings::read_manifest(&artefacts::find_folder(run)?)?;
     let words = manifest["arguments"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let cli = Cli::try_parse_from(std::iter::once("eosim").chain(words));
-    let Ok(Cli { command: Command::Sweep(kept), .. }) = cli else {
+    let parsed = Cli::command().try_get_matches_from(std::iter::once("eosim").chain(words)).ok();
+    let cli = parsed.as_ref().and_then(|parsed| Cli::from_arg_matches(parsed).ok());
+    let (Some(parsed), Some(Cli { command: Command::Sweep(kept), .. })) = (parsed, cli) else {
         let found = manifest["arguments"].to_string();
         return Err(InputError::new(name, "arguments", found, "those of a sweep").into());
     };
+    if let Ok(given) = Cli::command().try_get_matches_from(std::env::args_os()) {
+        refuse_others(&given, &parsed)?;
+    }
     Ok(Some(SweepArgs {
         resume: args.resume.clone(),
         jobs: args.jobs.or(kept.jobs),
-        max_fail: args.max_fail.or(kept.max_fail),
+        // The sweep may have been stopped by it, and is to go on.
+        max_fail: args.max_fail,
         known: if args.known.is_empty() { kept.known.clone() } else { args.known.clone() },
         checkpoint_interval: args.checkpoint_interval,
         ..kept
     }))
+}
+
+/// Flags that say how a sweep is run, and may be others when it goes on.
+const FREE: [&str; 5] = ["resume", "jobs", "max_fail", "known", "checkpoint_interval"];
+
+/// Refuses what is `given` with a run that goes on, and is not what the run was begun with.
+fn refuse_others(given: &ArgMatches, begun: &ArgMatches) -> Result<(), InputError> {
+    let cli = Cli::command();
+    let all = cli.find_subcommand("sweep").into_iter().flat_map(clap::Command::get_arguments);
+    let (Some(given), Some(begun)) =
+        (given.subcommand_matches("sweep"), begun.subcommand_matches("sweep"))
+    else {
+        return Ok(());
+    };
+    let text = |matches: &ArgMatches, id: &str| {
+        let words = matches.get_raw(id).into_iter().flatten().map(|word| word.to_string_lossy());
+        words.collect::<Vec<_>>().join(" ")
+    };
+    for arg in all.filter(|arg| !FREE.contains(&arg.get_id().as_str())) {
+        let id = arg.get_id().as_str();
+        let is_given = given.value_source(id) == Some(ValueSource::CommandLine);
+        let (found, expected) = (text(given, id), text(begun, id));
+        if is_given && found != expected {
+            let flag = format!("--{}", arg.get_long().unwrap_or(id));
+            let expected = match expected.as_str() {
+                "" => "none beside --resume=RUN, whose sweep has none".to_string(),
+                expected => format!("{expected}, as the sweep has it, or none beside --resume=RUN"),
+            };
+            return Err(InputError::new(flag, "", found, expected));
+        }
+    }
+    Ok(())
 }
 
 /// What is simulated, within the limits that the user sets.
@@ -154,16 +200,32 @@ fn selected(args: &SweepArgs, all: Vec<ScenarioFile>) -> Result<Vec<ScenarioFile
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
-/// Begins, or goes on with what the user wants to resume.
-fn begin(args: &SweepArgs, sweep: &Sweep<'_>, how: &OutputArgs) -> Result<Begun, Failure> {
-    let settings = Settings::of(sweep);
-    let kept = match &args.resume {
-        Some(Some(run)) => Some(artefacts::find_folder(run)?),
-        Some(None) => resume::unfinished(&args.out, &settings, how),
-        None => None,
-    };
+/// What the user wants to resume. A run that is named goes on even at its end, and is checked so.
+fn kept(
+    args: &SweepArgs,
+    settings: &Settings,
+    how: &OutputArgs,
+) -> Result<Option<Kept>, InputError> {
+    match &args.resume {
+        Some(Some(run)) => {
+            let path = artefacts::find_folder(run)?;
+            Ok(Some(Kept { path, has_ended: false }))
+        }
+        Some(None) => Ok(resume::last(&args.out, settings, how)),
+        None => Ok(None),
+    }
+}
+
+/// Begins, or goes on with what was `kept`.
+fn begin(
+    args: &SweepArgs,
+    sweep: &Sweep<'_>,
+    settings: &Settings,
+    kept: Option<&Kept>,
+    how: &OutputArgs,
+) -> Result<Begun, Failure> {
     if let Some(kept) = kept {
-        return resume::go_on(&kept, sweep, &settings, how);
+        return resume::go_on(&kept.path, sweep, settings, how);
     }
     let profile = format!("{:?}", args.profile).to_lowercase();
     let named = args.seeds.is_none() && args.count.is_none() && args.time.is_none();
@@ -172,7 +234,7 @@ fn begin(args: &SweepArgs, sweep: &Sweep<'_>, how: &OutputArgs) -> Result<Begun,
     resume::begin(&args.out, sweep, more).map_err(|error| Failure::unwritable(&error))
 }
 
-/// Keeps and prints what was found.
+/// Keeps what was found, and prints it.
 fn finish(
     folder: &RunFolder,
     sweep: &Sweep<'_>,
@@ -182,9 +244,36 @@ fn finish(
 ) -> Result<(), Failure> {
     artefacts::keep_coverage(folder, &Coverage::of_sweep(summary))?;
     let footers = failures::keep(folder, sweep, summary)?;
-    let table = results::summary(summary);
-    folder.write(artefacts::SUMMARY, &table.json())?;
+    folder.write(artefacts::SUMMARY, &results::summary(summary).json())?;
     folder.make_latest()?;
+    tell(folder, &footers, summary, known, how)
+}
+
+/// Tells again what came of a sweep that has ended, and ends as it did.
+fn tell_again(
+    path: &Path,
+    sweep: &Sweep<'_>,
+    known: &Known,
+    how: &OutputArgs,
+) -> Result<ExitCode, Failure> {
+    let summary = resume::ended(path, sweep, how)?;
+    let folder = RunFolder::at(path)?;
+    folder.make_latest()?;
+    let differed = failures::nondeterministic(sweep, &summary);
+    let footers = failures_text(path, &summary) + &differed;
+    tell(&folder, &footers, &summary, known, how)?;
+    Ok(summary.exit_code())
+}
+
+/// Prints what was found.
+fn tell(
+    folder: &RunFolder,
+    footers: &str,
+    summary: &SweepSummary,
+    known: &Known,
+    how: &OutputArgs,
+) -> Result<(), Failure> {
+    let table = results::summary(summary);
     match how.format {
         Format::Text => {
             let (seeds, failed) = (summary.seeds, summary.failed);

@@ -58,7 +58,7 @@ impl Checkpoint {
             found: self.state.clone(),
         };
         let text = serde_json::to_string(&file).expect("a checkpoint is plain JSON");
-        folder.write(PROGRESS, &(text + "\n"))
+        folder.write_contested(PROGRESS, &(text + "\n"))
     }
 
     /// Reads that of the sweep in the folder `path`.

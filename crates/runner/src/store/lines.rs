@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::hash::Hasher;
 use std::io::{self, BufRead, BufReader, Read, Take, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use eosim_scenario::InputError;
 use eosim_types::digest::Digest;
@@ -38,6 +39,34 @@ pub fn part_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".part");
     path.with_file_name(name)
+}
+
+/// The same for a file or folder that only this process makes: no other one has the name.
+#[must_use]
+pub fn own_part_of(path: &Path) -> PathBuf {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}-{:x}.part", std::process::id(), since.as_nanos()));
+    path.with_file_name(name)
+}
+
+/// Removes what a process that was killed has left of the file `path`.
+pub(super) fn remove_left_parts(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+    let start = format!("{}.", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let middle = name.strip_prefix(&start).and_then(|rest| rest.strip_suffix(".part"));
+        let is_own_part = |middle: &str| {
+            let mut parts = middle.splitn(2, '-');
+            let is_number = parts.next().is_some_and(|id| id.parse::<u32>().is_ok());
+            is_number && parts.next().is_some()
+        };
+        if middle.is_some_and(is_own_part) {
+            // What stays costs a little space.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// A file that grows, under another name until it is whole.

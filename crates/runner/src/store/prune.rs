@@ -1,8 +1,13 @@
 //! Which kept runs may go, by their number, size and age; and how they go.
 
 use std::fs;
+use std::io;
+use std::path::Path;
 
-use super::{Ending, KeptRun, StoreError};
+use super::{Ending, KeptRun, StoreError, utc};
+
+/// What a run is called while it is taken from the disk begins so.
+const GONE: &str = ".pruned-";
 
 /// What is kept: everything within all bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,9 +49,31 @@ pub fn doomed(runs: &[KeptRun], retention: Retention, now: u64) -> Vec<&KeptRun>
 /// # Errors
 /// If it cannot be removed.
 pub fn remove(run: &KeptRun) -> Result<(), StoreError> {
-    let gone = run.path.with_file_name(format!(".pruned-{}", run.name));
-    let removed = fs::rename(&run.path, &gone).and_then(|()| fs::remove_dir_all(&gone));
+    let gone = run.path.with_file_name(format!("{GONE}{}", run.name));
+    let removed = fs::rename(&run.path, &gone).and_then(|()| remove_all(&gone));
     removed.map_err(StoreError::at(&run.path))
+}
+
+/// Removes from the disk what others have removed from `store`, and were killed meanwhile.
+///
+/// # Errors
+/// If it cannot be removed.
+pub fn remove_left(store: &Path) -> Result<(), StoreError> {
+    for entry in fs::read_dir(store).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.strip_prefix(GONE).and_then(utc::seconds).is_some() {
+            remove_all(&entry.path()).map_err(StoreError::at(&entry.path()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Another process may do the same at once.
+fn remove_all(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 impl KeptRun {

@@ -17,10 +17,12 @@ const BLOCK: usize = 512;
 /// # Errors
 /// If one of its files cannot be read, or the archive cannot be written.
 pub fn export(run: &Path, out: &Path) -> Result<(), StoreError> {
+    // `.` and `latest` are no names.
+    let run = &fs::canonicalize(run).map_err(StoreError::at(run))?;
     let mut files = Vec::new();
     collect(run, &mut files)?;
     files.sort();
-    let root = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let root = run.file_name().map_or("run".into(), |name| name.to_string_lossy().into_owned());
     let part = part_of(out);
     let mut archive = BufWriter::new(File::create(&part).map_err(StoreError::at(out))?);
     for file in &files {

@@ -74,7 +74,7 @@ fn copy_folder(from: &Path, folder: &RunFolder, place: &str) -> Result<(), Failu
 }
 
 /// What is said of the first of them.
-pub(super) fn text(out: &Path, summary: &SweepSummary) -> String {
+pub(in crate::commands) fn text(out: &Path, summary: &SweepSummary) -> String {
     let mut text = String::new();
     for (failing, place) in places(summary).into_iter().take(SHOWN) {
         let word = match failing.class {

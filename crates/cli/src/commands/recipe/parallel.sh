@@ -6,7 +6,7 @@
 #   PARALLEL="--sshloginfile nodes --workdir ." bash sweep.sh
 #
 # With several machines, the folder is shared by all of them. What was killed goes on where it was
-# if the script is started again. The exit code is that of the whole sweep.
+# if the script is started again, and what has ended is not run anew. The exit code is that of the whole sweep.
 set -euo pipefail
 eosim=${EOSIM:-eosim}
 out=${OUT:-sim-runs/parallel}
@@ -15,9 +15,7 @@ out=${OUT:-sim-runs/parallel}
 seq @SHARES@ | parallel --jobs "${JOBS:-100%}" --line-buffer --tag "$eosim" sweep @QUOTED@ \
     --jobs 1 --partition '{}/@SHARES@' --resume --progress plain --out "$out/shares/{}" || true
 
-code=0
-rm -rf "${out:?}/merged"
-"$eosim" merge "$out/shares" -o "$out/merged" || code=$?
+@MERGE@
 "$eosim" report "$out/merged" --as html >"$out/report.html"
 "$eosim" report "$out/merged"
 exit "$code"

@@ -5,7 +5,7 @@
 #   EOSIM=bin/eosim OUT=runs bash sweep.sh
 #
 # The folder OUT is shared by all nodes. A task that was killed or requeued goes on where it was; so
-# does everything if the script is submitted again. A share in which something is found ends with
+# does everything if the script is submitted again, and what has ended is not run anew. A share in which something is found ends with
 # its exit code, so Slurm calls it FAILED; it is merged all the same. The exit code of the merging
 # job is that of the whole sweep.
 set -euo pipefail
@@ -27,9 +27,7 @@ share)
         --partitions @SHARES@ --resume --progress plain --out "$out/shares/$SLURM_ARRAY_TASK_ID"
     ;;
 merge)
-    code=0
-    rm -rf "${out:?}/merged"
-    "$eosim" merge "$out/shares" -o "$out/merged" || code=$?
+    @MERGE@
     "$eosim" report "$out/merged" --as html >"$out/report.html"
     "$eosim" report "$out/merged"
     exit "$code"

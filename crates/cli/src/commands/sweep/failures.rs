@@ -48,13 +48,19 @@ pub(super) fn keep(
         let failed = summary.failed;
         let _ = writeln!(text, "{failed} seeds failed; {kept} are kept in {path}/failures");
     }
+    Ok(text + &nondeterministic(sweep, summary))
+}
+
+/// Seeds of which two runs differed.
+pub(super) fn nondeterministic(sweep: &Sweep<'_>, summary: &SweepSummary) -> String {
+    let mut text = String::new();
     for (scenario, seed) in &summary.nondeterministic {
         let file = &sweep.scenarios[*scenario];
         let (name, path) = (&file.head().name, file.file());
         let _ = writeln!(text, "NONDETERMINISM   scenario={name} seed={seed}");
         let _ = writeln!(text, "  reproduce: eosim verify {path} --seed {seed}");
     }
-    Ok(text)
+    text
 }
 
 /// Keeps one failing seed, explains it if wanted, and gives its footer.

@@ -21,7 +21,7 @@ pub(super) struct Known {
 
 impl Known {
     /// What the runs that the user names have met, or those of the store.
-    pub(super) fn read(args: &SweepArgs, own: &Path) -> Result<Self, InputError> {
+    pub(super) fn read(args: &SweepArgs, own: Option<&Path>) -> Result<Self, InputError> {
         let mut known = Self::default();
         if args.known.is_empty() {
             known.store(&args.out, own);
@@ -38,8 +38,8 @@ impl Known {
     }
 
     /// Takes all runs of the store but one, and says how many there are.
-    fn store(&mut self, store: &Path, except: &Path) -> usize {
-        let own = |path: &PathBuf| path.file_name() == except.file_name();
+    fn store(&mut self, store: &Path, except: Option<&Path>) -> usize {
+        let own = |path: &PathBuf| except.is_some_and(|own| path.file_name() == own.file_name());
         let runs = kept_runs(store).unwrap_or_default();
         let runs = runs.into_iter().filter(|run| !own(&run.path));
         runs.map(|run| {

@@ -38,17 +38,26 @@ pub(super) fn begin(
     Ok(Begun { folder, lines, found: sweep.nothing_found(), claim })
 }
 
-/// The last sweep of `store` with these `settings` that has not come to its end; if there are
-/// others alone, says in what the last of them differs.
-pub(super) fn unfinished(store: &Path, settings: &Settings, how: &OutputArgs) -> Option<PathBuf> {
+/// A sweep that was begun before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Kept {
+    pub(super) path: PathBuf,
+    /// It has come to its end.
+    pub(super) has_ended: bool,
+}
+
+/// The last sweep of `store` with these `settings`; if there are others alone that have not come to
+/// their end, says in what the last of them differs.
+pub(super) fn last(store: &Path, settings: &Settings, how: &OutputArgs) -> Option<Kept> {
     let runs = kept_runs(store).unwrap_or_default();
-    let open = runs.into_iter().rev().filter(|run| run.ending != Ending::Ended);
     let mut other = None;
-    for run in open {
+    for run in runs.into_iter().rev() {
         let Ok(kept) = Settings::read(&run.path) else { continue };
+        let has_ended = run.ending == Ending::Ended && run.progress.is_some();
         match kept.difference(settings, true) {
-            None if !is_merged(&run.path) => return Some(run.path),
+            None if !is_merged(&run.path) => return Some(Kept { path: run.path, has_ended }),
             None => {}
+            Some(_) if has_ended => {}
             Some(difference) => {
                 other.get_or_insert((run.name, difference));
             }
@@ -135,6 +144,19 @@ fn found(
     }
     last.iter().try_for_each(|line| again(sweep, reader.name(), line))?;
     Ok(found)
+}
+
+/// What was found by the sweep at `path`, which has come to its end.
+pub(super) fn ended(
+    path: &Path,
+    sweep: &Sweep<'_>,
+    how: &OutputArgs,
+) -> Result<SweepSummary, Failure> {
+    let mut summary = found(path, sweep, &Checkpoint::read(path)?, how)?;
+    summary.is_complete = true;
+    summary.conclude();
+    output::talk(how, &format!("has come to its end already: {}", path.display()));
+    Ok(summary)
 }
 
 /// Runs the seed of `line` again: it must come out as it did.

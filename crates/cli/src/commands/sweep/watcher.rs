@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use eosim_runner::ScenarioFile;
-use eosim_runner::store::{Checkpoint, Claim, Lines, RunFolder};
+use eosim_runner::store::{Checkpoint, Claim, INTERVAL_MAX, Lines, RunFolder};
 use eosim_runner::sweep::{Outcome, Progress, SeedResult, Sweep, SweepSummary, judge};
 
 use super::resume::Begun;
@@ -52,7 +52,7 @@ impl<'a> Watcher<'a> {
             lines,
             claim,
             prints: how.format == Format::Jsonl,
-            interval,
+            interval: interval.min(INTERVAL_MAX),
             noted: None,
             stop,
             failed: None,
