@@ -154,3 +154,49 @@ fn isr(standing: &ReplicaStanding) -> String {
     let brokers: Vec<String> = standing.isr.iter().map(ToString::to_string).collect();
     format!("[{}]", brokers.join(" "))
 }
+
+#[cfg(test)]
+mod tests {
+    use eosim_types::{LeaderEpoch, ProducerId};
+
+    use super::*;
+
+    #[test]
+    fn what_compaction_takes_is_told_and_what_the_index_loses() {
+        let mut names = Names::default();
+        let orders = TopicPartition::new(names.add_topic("orders"), 0);
+        let entry = |last_offset| AbortedTxn {
+            producer_id: ProducerId(0),
+            first_offset: 0,
+            last_offset,
+            last_stable_offset: last_offset + 1,
+        };
+        let standing = ReplicaStanding {
+            is_leader: true,
+            is_hosted: true,
+            leader_epoch: LeaderEpoch(0),
+            isr: Vec::new(),
+            offsets: [0, 9, 9, 9],
+        };
+        let turns = [
+            Turned::Replica(orders, standing.clone()),
+            Turned::Aborted(orders, entry(2)),
+            Turned::Aborted(orders, entry(4)),
+            Turned::Dropped(orders, vec![0, 1]),
+            Turned::Replica(orders, standing),
+            Turned::Index(orders, vec![entry(4), entry(8)]),
+        ];
+        let turns = turns.map(|what| Turn { step: 1, actor: ActorId(1), what });
+        let told: Vec<String> =
+            changes(&turns, &names).into_iter().map(|change| change.text).collect();
+        let expected = [
+            "leads orders-0, leader epoch 0",
+            "orders-0: index + aborted 0..2 of producer id 0",
+            "orders-0: index + aborted 0..4 of producer id 0",
+            "orders-0: compacted, 2 batches fewer",
+            "orders-0: index - aborted 0..2 of producer id 0",
+            "orders-0: index + aborted 0..8 of producer id 0",
+        ];
+        assert_eq!(told, expected);
+    }
+}
