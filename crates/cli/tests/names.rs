@@ -137,7 +137,10 @@ fn every_name_is_found() {
             // As `look_up` does it, which gathers all entries anew.
             let found = all.iter().filter(|found| found.is_called(name));
             let is_it = |found: &&Entry| (found.kind, &found.name) == (entry.kind, &entry.name);
-            assert_eq!(found.filter(is_it).count(), 1, "{name}");
+            // Two machines may have a state of one name; with that of its machine it is one.
+            let is_shared = entry.kind == "state" && *name == entry.name;
+            let count = found.filter(is_it).count();
+            assert!(count == 1 || count > 1 && is_shared, "{name}: {count}");
         }
     }
     let kinds = ["term", "invariant", "fault", "defect", "rule", "error code", "state", "scenario"];

@@ -7,6 +7,7 @@ use eosim_report::{Block, Page};
 use eosim_runner::exit::ExitCode;
 use eosim_runner::versions::{AFFAIRS, Affair, Cell};
 use eosim_runner::{InputError, nearest};
+use eosim_types::Defect;
 use eosim_types::version::KafkaVersion;
 use serde_json::{Value, json};
 
@@ -162,7 +163,7 @@ fn values(rows: &[Row]) -> Vec<Value> {
             "tickets": row.affair.tickets,
             "scenario": row.affair.scenario,
             "set": row.affair.set,
-            "defect": row.affair.defect.map(|defect| defect.name()),
+            "defect": row.affair.defect.map(Defect::name),
             "versions": row.cells.iter().map(cell).collect::<serde_json::Map<_, _>>(),
         })
     };

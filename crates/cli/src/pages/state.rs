@@ -6,6 +6,7 @@ use eosim_runner::look::Look;
 use eosim_runner::recording::{Observed, Recording};
 use eosim_types::look::{ClientStanding, GroupStanding};
 use eosim_types::observation::{ReplicaDump, TransactionDump};
+use eosim_types::record::TransactionState;
 use eosim_types::{ActorId, BrokerId, Names, TopicPartition};
 use serde_json::{Value, json};
 
@@ -30,8 +31,8 @@ struct Table {
 }
 
 impl Cell {
-    fn text(text: impl ToString) -> Self {
-        Self::Text(text.to_string())
+    fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
     }
 
     fn number(number: impl Into<i64>) -> Self {
@@ -43,7 +44,7 @@ impl Cell {
         Some(number.into()).filter(|number| *number >= 0).map_or(Self::Nothing, Self::Number)
     }
 
-    fn optional(text: Option<impl ToString>) -> Self {
+    fn optional(text: Option<impl Into<String>>) -> Self {
         text.map_or(Self::Nothing, Self::text)
     }
 
@@ -212,7 +213,7 @@ fn transactions(look: &Look, shown: Shown<'_>) -> Table {
             })
     };
     let rows = run.dump.transactions.iter().filter(is_asked).map(|held| {
-        let pending = held.pending_state.map(|state| state.name());
+        let pending = held.pending_state.map(TransactionState::name);
         vec![
             ("transactional id", Cell::text(run.names.transactional_id(held.transactional_id))),
             ("coordinator", Cell::number(held.broker.0)),
@@ -313,7 +314,11 @@ fn client_row(client: &ClientStanding, run: &Observed) -> Row {
     let transaction = producer.and_then(|producer| producer.transaction);
     let transaction = transaction.map(|one| format!("{}.{}", one.session, one.number));
     let position = |(tp, offset): &(TopicPartition, Option<i64>)| {
-        format!("{}@{}", run.names.partition(*tp), Cell::optional(*offset).shown())
+        format!(
+            "{}@{}",
+            run.names.partition(*tp),
+            offset.map_or(Cell::Nothing, Cell::Number).shown()
+        )
     };
     let positions: Vec<String> = client.consumer.iter().flatten().map(position).collect();
     let finished = client.is_finished && client.consumer.is_none();
