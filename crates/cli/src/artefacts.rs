@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use eosim_report::run_report::{self, Filter, RunReport};
 use eosim_runner::explain::Explain;
@@ -198,12 +198,25 @@ pub fn keep_coverage(folder: &RunFolder, coverage: &Coverage) -> Result<(), Stor
     folder.write(COVERAGE, &pretty(&coverage.json()))
 }
 
-/// The file or folder that the user means by `path`, if there is one: itself, `latest`, or a unique
-/// prefix, in `sim-runs` too.
+/// The file or folder `path` itself, or of that name in `sim-runs`, where it may begin with `latest`.
+#[must_use]
+pub fn exact(path: &Path) -> Option<PathBuf> {
+    let places = [path.to_path_buf(), Path::new(STORE).join(path)];
+    places.into_iter().find(|place| place.exists()).map(|place| store::find(&place))
+}
+
+/// The file or folder that the user means by `path`, if there is one: itself, `latest`, or what a
+/// part of a name stands for in `sim-runs`. Of the current folder nothing is completed.
 #[must_use]
 pub fn place(path: &Path) -> Option<PathBuf> {
-    let places = [store::find(path), store::find(&Path::new(STORE).join(path))];
-    places.into_iter().find(|place| place.exists())
+    let completed = || {
+        let begin = path.components().find(|part| matches!(part, Component::Normal(_)));
+        let is_inside = begin.is_none_or(|begin| Path::new(begin.as_os_str()).exists());
+        let whole = is_inside.then(|| store::find(path));
+        let places = [whole, Some(store::find(&Path::new(STORE).join(path)))];
+        places.into_iter().flatten().find(|place| place.exists())
+    };
+    exact(path).or_else(completed)
 }
 
 /// The `choices.json` that the user means by `path`: the file itself, the folder that holds it, or

@@ -47,6 +47,7 @@ fn the_state_after_a_step_is_shown() {
     let leaders = state["leaders"].as_array().expect("leaders");
     let orders = leaders.iter().find(|one| one["partition"] == "orders-0").expect("orders-0");
     assert!(orders["high_watermark"].is_i64() && orders["leader_epoch"].is_i64(), "{orders}");
+    assert!(orders["ISR"].is_string() && state["transactions"][0]["pending_state"].is_null());
     let only = ["show", "latest", "--as", "state", "--transaction", "writer"];
     let only = folder.ends(&only, 0).out;
     assert!(only.contains("Transactions\n") && !only.contains("Leaders\n"), "{only}");

@@ -11,7 +11,7 @@ use eosim_types::look::{
     Turned,
 };
 use eosim_types::observation::TransactionRef;
-use eosim_types::record::{Payload, Record, RecordBatch};
+use eosim_types::record::{AbortedTxn, Payload, Record, RecordBatch};
 use eosim_types::{
     ActorId, BrokerId, Instant, LeaderEpoch, Names, ProducerEpoch, ProducerId, Sequence,
     TopicPartition,
@@ -180,6 +180,51 @@ fn a_transcript_of_a_partition_has_its_requests_with_what_befell_them() {
         |      7     0.004000 writer     <- #2 disconnected
     "#]]
     .assert_eq(&lines);
+}
+
+#[test]
+fn what_the_world_does_to_an_actor_is_among_its_lines() {
+    let run = run();
+    let dies = |actor| {
+        let lines = run.lines(&Filter { actor: Some(actor), ..Filter::default() });
+        lines.iter().any(|line| line.event.contains("broker-1 dies"))
+    };
+    assert!(dies(BROKER) && !dies(ActorId(0)));
+}
+
+/// What stands before a window is what the earlier changes leave, compaction among them.
+#[test]
+fn a_timeline_begins_with_what_compaction_and_truncation_left() {
+    let mut run = long(12_000);
+    let (partition, turns) = turns(&mut run.names);
+    let Some(Turned::Appended(_, first)) = turns.get(2).map(|turn| turn.what.clone()) else {
+        panic!("a batch")
+    };
+    let entry = |last_offset| AbortedTxn {
+        producer_id: ProducerId(0),
+        first_offset: last_offset - 1,
+        last_offset,
+        last_stable_offset: last_offset,
+    };
+    let at = |base_offset| RecordBatch { base_offset, ..first.clone() };
+    let left = RecordBatch { payload: Payload::EmptyControl, ..at(3) };
+    let mut what: Vec<Turned> = (0..7).map(|base| Turned::Appended(partition, at(base))).collect();
+    what.extend([
+        Turned::Aborted(partition, entry(2)),
+        Turned::Aborted(partition, entry(4)),
+        Turned::Trimmed(partition, 1),
+        Turned::Dropped(partition, vec![2, 4]),
+        Turned::Replaced(partition, left),
+        Turned::Cut(partition, 6),
+        Turned::Index(partition, vec![entry(4)]),
+        Turned::Aborted(partition, entry(6)),
+    ]);
+    run.turns = what.into_iter().map(|what| Turn { step: 1, actor: BROKER, what }).collect();
+    let told = timeline_json(&run, &Filter::default());
+    let state = told.split("\"batches\":").nth(1).unwrap_or_default();
+    expect![[r#"
+        [[1,1,"transactional","<b>&\"x",0,3,0,2],[3,3,"control","",0,3,0,2],[5,5,"transactional","<b>&\"x",0,3,0,2]],"turns":[[0,1,"b",0,0],[0,1,"b",0,1],[0,1,"b",0,2],[0,1,"i",0,[[0,3,4]]],[0,1,"x",0,0,5,6]]}
+    "#]].assert_eq(state);
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn moments(run: &Observed, trail: &Trail) -> Vec<Moment> {
         actor: line.actor,
         text: named(&line.text, &run.actors),
         kind: kind_of(&link.what, &line.text),
-        from: link.from,
+        from: link.from.map(|from| u32::try_from(from).expect("not so many lines")),
         rules: link.rules.clone(),
         concern: focus.as_ref().map_or(0, |focus| focus.touches(&line.text, &run.names)),
     };

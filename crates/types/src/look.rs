@@ -29,11 +29,19 @@ pub struct Moment {
     /// Of which kind it is.
     pub kind: MomentKind,
     /// The line that it came from: the request of what is taken, the step of what is decided in it.
-    pub from: Option<usize>,
+    pub from: Option<u32>,
     /// Rules that were reached in the step that it begins.
     pub rules: Vec<&'static str>,
     /// How strongly it speaks of what the broken promise is about; 0 is not at all.
     pub concern: u32,
+}
+
+impl Moment {
+    /// The place of the line that it came from.
+    #[must_use]
+    pub fn source(&self) -> Option<usize> {
+        self.from.map(|from| usize::try_from(from).expect("a place of a line"))
+    }
 }
 
 /// The kind of a line.
@@ -121,12 +129,20 @@ pub enum Turned {
     Gone(TopicPartition),
     /// The batches of a replica from this offset on are gone.
     Cut(TopicPartition, i64),
+    /// The batches of a replica before this offset are gone, its log begins later.
+    Trimmed(TopicPartition, i64),
+    /// The batches of a replica with these base offsets are gone: compaction took them.
+    Dropped(TopicPartition, Vec<i64>),
+    /// The batch of the same base offset holds this: compaction has left no more of it.
+    Replaced(TopicPartition, RecordBatch),
     /// A replica has one more batch.
     Appended(TopicPartition, RecordBatch),
     /// Producer state of a leader.
     Producers(TopicPartition, Vec<ProducerState>),
     /// One more entry in the index of aborted transactions of a leader.
     Aborted(TopicPartition, AbortedTxn),
+    /// All entries of that index, as some that were told are there no more.
+    Index(TopicPartition, Vec<AbortedTxn>),
     /// A transactional id at its coordinator; `None` if it is held no more.
     Transaction(TransactionalId, Option<TransactionDump>),
     /// The offsets that a group coordinator holds.

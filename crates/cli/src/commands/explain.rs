@@ -1,5 +1,6 @@
 //! `eosim explain`: why a run failed, or what a name stands for.
 
+use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
 use eosim_runner::explain::{Explain, Inexplicable};
 use eosim_runner::store::RunFolder;
@@ -15,8 +16,8 @@ use crate::render::DESCRIBE;
 use crate::{artefacts, output, pages};
 
 pub(super) fn run(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
-    if args.seed.is_none() && artefacts::place(&args.path).is_none() {
-        return look_up(&args.path.display().to_string(), args, how);
+    if args.seed.is_none() && !is_run(args) {
+        return look_up(args, how);
     }
     let model = Model::of(&args.model)?;
     let seed = args.seed.map(|seed| seed.0);
@@ -50,9 +51,20 @@ pub(super) fn run(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Fail
     Ok(exit(&observed.result.verdict, &recording.plan.expect))
 }
 
-/// Prints the pages of what is called `name`.
-fn look_up(name: &str, args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
-    let entries = names::look_up(name, &Library::read(&args.scenarios)?)?;
+/// Is a run meant? What there is goes before what is called so, and that before a part of a name.
+fn is_run(args: &ExplainArgs) -> bool {
+    let is_part = || artefacts::place(&args.path).is_some() && entries(args).is_err();
+    artefacts::exact(&args.path).is_some() || is_part()
+}
+
+/// What is called so.
+fn entries(args: &ExplainArgs) -> Result<Vec<Entry>, InputError> {
+    names::look_up(&args.path.display().to_string(), &Library::read(&args.scenarios)?)
+}
+
+/// Prints the pages of what is called so.
+fn look_up(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
+    let entries = entries(args)?;
     let text = match how.format {
         Format::Text => {
             let page = |entry: &Entry| match args.form {

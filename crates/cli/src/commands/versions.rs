@@ -161,8 +161,8 @@ fn values(rows: &[Row]) -> Vec<Value> {
             "tickets": row.affair.tickets,
             "scenario": row.affair.scenario,
             "set": row.affair.set,
-            "since": row.affair.since.name(),
-            "versions": row.cells.iter().map(cell).collect::<serde_json::Map<_, _>>(),
+                    "since": row.affair.since.name(),
+                    "versions": row.cells.iter().map(cell).collect::<serde_json::Map<_, _>>(),
         })
     };
     rows.iter().map(row).collect()

@@ -6,16 +6,67 @@ use eosim_runner::look::Look;
 use eosim_runner::recording::{Observed, Recording};
 use eosim_types::look::{ClientStanding, GroupStanding};
 use eosim_types::observation::{ReplicaDump, TransactionDump};
+use eosim_types::record::TransactionState;
 use eosim_types::{ActorId, BrokerId, Names, TopicPartition};
 use serde_json::{Value, json};
 
-/// A table before it is put on a page: its heading, the names of its columns, its rows.
+/// What stands in a cell.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Cell {
+    /// What there is not: `-` on a page, null in JSON.
+    Nothing,
+    Number(i64),
+    Text(String),
+}
+
+/// The cells of a row, each with the name of its column.
+type Row = Vec<(&'static str, Cell)>;
+
+/// A table before it is put on a page: its heading and its rows, which have the same columns.
 struct Table {
     heading: &'static str,
     /// What it is called in JSON.
     key: &'static str,
-    head: &'static [&'static str],
-    rows: Vec<Vec<String>>,
+    rows: Vec<Row>,
+}
+
+impl Cell {
+    fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    fn number(number: impl Into<i64>) -> Self {
+        Self::Number(number.into())
+    }
+
+    /// A number that is negative if there is none.
+    fn from_zero(number: impl Into<i64>) -> Self {
+        Some(number.into()).filter(|number| *number >= 0).map_or(Self::Nothing, Self::Number)
+    }
+
+    fn optional(text: Option<impl Into<String>>) -> Self {
+        text.map_or(Self::Nothing, Self::text)
+    }
+
+    fn list(list: &[String], between: &str) -> Self {
+        Self::optional((!list.is_empty()).then(|| list.join(between)))
+    }
+
+    fn shown(self) -> String {
+        match self {
+            Self::Nothing => NONE.to_string(),
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text,
+        }
+    }
+
+    fn json(self) -> Value {
+        match self {
+            Self::Nothing => Value::Null,
+            Self::Number(number) => json!(number),
+            Self::Text(text) => json!(text),
+        }
+    }
 }
 
 /// What is shown; everything, if nothing is asked for.
@@ -36,10 +87,12 @@ pub fn state(recording: &Recording, look: &Look, shown: Shown<'_>) -> Page {
     let (steps, at) = (run.result.steps, time(run.result.ended_at));
     let (name, seed) = (&recording.plan.name, recording.seed);
     let mut blocks = Vec::new();
-    for table in tables(look, shown).into_iter().filter(|table| !table.rows.is_empty()) {
+    for table in tables(look, shown) {
+        let Some(first) = table.rows.first() else { continue };
         blocks.push(Block::Heading(table.heading.to_string()));
-        let head = table.head.iter().map(ToString::to_string).collect();
-        blocks.push(Block::Table { head, rows: table.rows });
+        let head = first.iter().map(|(name, _)| (*name).to_string()).collect();
+        let row = |row: Row| row.into_iter().map(|(_, cell)| cell.shown()).collect();
+        blocks.push(Block::Table { head, rows: table.rows.into_iter().map(row).collect() });
     }
     Page { title: format!("{name} seed {seed} after step {steps}, {at}s"), blocks }
 }
@@ -56,25 +109,15 @@ pub fn state_json(recording: &Recording, look: &Look, shown: Shown<'_>) -> Value
         "at_us": run.result.ended_at.0,
     });
     for table in tables(look, shown) {
-        let row = |row: Vec<String>| -> Value {
-            table.head.iter().map(|name| name.replace(' ', "_")).zip(row).map(field).collect()
+        let row = |row: Row| -> Value {
+            row.into_iter().map(|(name, cell)| (name.replace(' ', "_"), cell.json())).collect()
         };
         value[table.key] = table.rows.into_iter().map(row).collect();
     }
     value
 }
 
-/// Numbers are numbers, and what there is not is null.
-fn field((name, cell): (String, String)) -> (String, Value) {
-    let value = match cell.parse::<i64>() {
-        Ok(number) => json!(number),
-        Err(_) if cell == NONE => Value::Null,
-        Err(_) => json!(cell),
-    };
-    (name, value)
-}
-
-/// What there is not.
+/// What there is not, on a page.
 const NONE: &str = "-";
 
 fn tables(look: &Look, shown: Shown<'_>) -> Vec<Table> {
@@ -96,10 +139,9 @@ fn processes(look: &Look, shown: Shown<'_>) -> Table {
         let is_shown = shown.actor.is_none_or(|actor| actor == ActorId(at));
         let is_asked = is_shown && shown.partition.is_none() && shown.transaction.is_none();
         let up = if *is_up { "up" } else { "down" };
-        is_asked.then(|| vec![name.clone(), up.to_string()])
+        is_asked.then(|| vec![("actor", Cell::text(name)), ("process", Cell::text(up))])
     });
-    let rows = rows.collect();
-    Table { heading: "Processes", key: "processes", head: &["actor", "process"], rows }
+    Table { heading: "Processes", key: "processes", rows: rows.collect() }
 }
 
 /// Replicas that are asked for and hold or held anything; of internal topics only the used ones.
@@ -120,66 +162,44 @@ fn is_at(shown: Shown<'_>, broker: BrokerId) -> bool {
 }
 
 fn leaders(look: &Look, shown: Shown<'_>) -> Table {
-    let names = &look.observed.names;
     let rows = asked(look, shown).filter(|dump| dump.is_leader).map(|dump| {
         let isr = look.end.isr.get(&(dump.partition, dump.broker));
         let isr: Vec<_> = isr.into_iter().flatten().map(ToString::to_string).collect();
-        vec![
-            names.partition(dump.partition),
-            dump.broker.to_string(),
-            dump.leader_epoch.to_string(),
-            isr.join(","),
-            dump.log_start_offset.to_string(),
-            dump.last_stable_offset.to_string(),
-            dump.high_watermark.to_string(),
-            dump.log_end_offset.to_string(),
-        ]
+        let mut row = vec![
+            ("partition", Cell::text(look.observed.names.partition(dump.partition))),
+            ("leader", Cell::number(dump.broker.0)),
+            ("leader epoch", Cell::number(dump.leader_epoch.0)),
+            ("ISR", Cell::text(isr.join(","))),
+            ("log start offset", Cell::number(dump.log_start_offset)),
+        ];
+        row.extend(bounds(dump));
+        row
     });
-    Table {
-        heading: "Leaders",
-        key: "leaders",
-        head: &[
-            "partition",
-            "leader",
-            "leader epoch",
-            "ISR",
-            "log start offset",
-            "last stable offset",
-            "high watermark",
-            "log end offset",
-        ],
-        rows: sorted(rows),
-    }
+    Table { heading: "Leaders", key: "leaders", rows: sorted(rows) }
 }
 
 fn replicas(look: &Look, shown: Shown<'_>) -> Table {
-    let names = &look.observed.names;
     let rows = asked(look, shown).filter(|dump| !dump.is_leader).map(|dump| {
         let role = if dump.is_hosted { "follower" } else { "on disk only" };
-        vec![
-            names.partition(dump.partition),
-            dump.broker.to_string(),
-            role.to_string(),
-            dump.leader_epoch.to_string(),
-            dump.last_stable_offset.to_string(),
-            dump.high_watermark.to_string(),
-            dump.log_end_offset.to_string(),
-        ]
+        let mut row = vec![
+            ("partition", Cell::text(look.observed.names.partition(dump.partition))),
+            ("broker", Cell::number(dump.broker.0)),
+            ("role", Cell::text(role)),
+            ("leader epoch", Cell::number(dump.leader_epoch.0)),
+        ];
+        row.extend(bounds(dump));
+        row
     });
-    Table {
-        heading: "Other replicas",
-        key: "replicas",
-        head: &[
-            "partition",
-            "broker",
-            "role",
-            "leader epoch",
-            "last stable offset",
-            "high watermark",
-            "log end offset",
-        ],
-        rows: sorted(rows),
-    }
+    Table { heading: "Other replicas", key: "replicas", rows: sorted(rows) }
+}
+
+/// The bounds that every replica has.
+fn bounds(dump: &ReplicaDump) -> Row {
+    vec![
+        ("last stable offset", Cell::number(dump.last_stable_offset)),
+        ("high watermark", Cell::number(dump.high_watermark)),
+        ("log end offset", Cell::number(dump.log_end_offset)),
+    ]
 }
 
 fn transactions(look: &Look, shown: Shown<'_>) -> Table {
@@ -193,34 +213,20 @@ fn transactions(look: &Look, shown: Shown<'_>) -> Table {
             })
     };
     let rows = run.dump.transactions.iter().filter(is_asked).map(|held| {
+        let pending = held.pending_state.map(TransactionState::name);
         vec![
-            run.names.transactional_id(held.transactional_id).to_string(),
-            held.broker.to_string(),
-            held.coordinator_epoch.to_string(),
-            held.state.name().to_string(),
-            optional(held.pending_state.map(|state| state.name().to_string())),
-            held.producer_id.to_string(),
-            held.producer_epoch.to_string(),
-            optional((held.start_timestamp_ms >= 0).then(|| held.start_timestamp_ms.to_string())),
-            partitions(&held.partitions, &run.names),
+            ("transactional id", Cell::text(run.names.transactional_id(held.transactional_id))),
+            ("coordinator", Cell::number(held.broker.0)),
+            ("coordinator epoch", Cell::number(held.coordinator_epoch.0)),
+            ("state", Cell::text(held.state.name())),
+            ("pending state", Cell::optional(pending)),
+            ("producer id", Cell::number(held.producer_id.0)),
+            ("producer epoch", Cell::number(held.producer_epoch.0)),
+            ("start ms", Cell::from_zero(held.start_timestamp_ms)),
+            ("partitions", partitions(&held.partitions, &run.names)),
         ]
     });
-    Table {
-        heading: "Transactions",
-        key: "transactions",
-        head: &[
-            "transactional id",
-            "coordinator",
-            "coordinator epoch",
-            "state",
-            "pending state",
-            "producer id",
-            "producer epoch",
-            "start ms",
-            "partitions",
-        ],
-        rows: sorted(rows),
-    }
+    Table { heading: "Transactions", key: "transactions", rows: sorted(rows) }
 }
 
 fn producers(look: &Look, shown: Shown<'_>) -> Table {
@@ -228,30 +234,17 @@ fn producers(look: &Look, shown: Shown<'_>) -> Table {
     let led = asked(look, shown).filter(|dump| dump.is_leader);
     let rows = led.flat_map(|dump| {
         dump.producers.iter().map(|held| {
-            let open = held.current_txn_start_offset;
             vec![
-                names.partition(dump.partition),
-                held.producer_id.to_string(),
-                held.producer_epoch.to_string(),
-                held.last_sequence.to_string(),
-                held.coordinator_epoch.to_string(),
-                optional((open >= 0).then(|| open.to_string())),
+                ("partition", Cell::text(names.partition(dump.partition))),
+                ("producer id", Cell::number(held.producer_id.0)),
+                ("producer epoch", Cell::number(held.producer_epoch.0)),
+                ("last sequence", Cell::number(held.last_sequence.0)),
+                ("coordinator epoch", Cell::number(held.coordinator_epoch.0)),
+                ("open since offset", Cell::from_zero(held.current_txn_start_offset)),
             ]
         })
     });
-    Table {
-        heading: "Producers, as leaders know them",
-        key: "producers",
-        head: &[
-            "partition",
-            "producer id",
-            "producer epoch",
-            "last sequence",
-            "coordinator epoch",
-            "open since offset",
-        ],
-        rows: sorted(rows),
-    }
+    Table { heading: "Producers, as leaders know them", key: "producers", rows: sorted(rows) }
 }
 
 fn groups(look: &Look, shown: Shown<'_>) -> Table {
@@ -260,30 +253,25 @@ fn groups(look: &Look, shown: Shown<'_>) -> Table {
     let all = all.filter(|_| shown.partition.is_none() && shown.transaction.is_none());
     let rows = all.map(|(broker, group)| {
         vec![
-            names.group(group.group).to_string(),
-            broker.to_string(),
-            group.protocol.to_string(),
-            optional(group.state.map(ToString::to_string)),
-            group.generation_or_epoch.to_string(),
-            members(group, names),
+            ("group", Cell::text(names.group(group.group))),
+            ("coordinator", Cell::number(broker.0)),
+            ("protocol", Cell::text(group.protocol)),
+            ("state", Cell::optional(group.state)),
+            ("generation or epoch", Cell::number(group.generation_or_epoch)),
+            ("members", members(group, names)),
         ]
     });
-    Table {
-        heading: "Groups",
-        key: "groups",
-        head: &["group", "coordinator", "protocol", "state", "generation or epoch", "members"],
-        rows: sorted(rows),
-    }
+    Table { heading: "Groups", key: "groups", rows: sorted(rows) }
 }
 
-fn members(group: &GroupStanding, names: &Names) -> String {
+fn members(group: &GroupStanding, names: &Names) -> Cell {
     let member = |one: &eosim_types::look::MemberStanding| {
         let epoch =
             one.epoch.map_or_else(String::new, |(epoch, state)| format!(" {epoch} {state}"));
-        format!("{}{epoch} [{}]", one.member, partitions(&one.assigned, names))
+        format!("{}{epoch} [{}]", one.member, partitions(&one.assigned, names).shown())
     };
     let members: Vec<String> = group.members.iter().map(member).collect();
-    optional_list(&members, "; ")
+    Cell::list(&members, "; ")
 }
 
 fn offsets(look: &Look, shown: Shown<'_>) -> Table {
@@ -295,21 +283,15 @@ fn offsets(look: &Look, shown: Shown<'_>) -> Table {
         shown.transaction.is_none() && shown.partition.is_none_or(|wanted| wanted == name)
     };
     let rows = held.filter(is_asked).map(|(broker, offset)| {
-        let pending = (offset.producer_id.0 >= 0).then(|| offset.producer_id.to_string());
         vec![
-            run.names.group(offset.group).to_string(),
-            broker.to_string(),
-            run.names.partition(offset.partition),
-            offset.offset.to_string(),
-            optional(pending),
+            ("group", Cell::text(run.names.group(offset.group))),
+            ("coordinator", Cell::number(broker.0)),
+            ("partition", Cell::text(run.names.partition(offset.partition))),
+            ("offset", Cell::number(offset.offset)),
+            ("pending of producer id", Cell::from_zero(offset.producer_id.0)),
         ]
     });
-    Table {
-        heading: "Committed and pending offsets",
-        key: "offsets",
-        head: &["group", "coordinator", "partition", "offset", "pending of producer id"],
-        rows: sorted(rows),
-    }
+    Table { heading: "Committed and pending offsets", key: "offsets", rows: sorted(rows) }
 }
 
 fn clients(look: &Look, shown: Shown<'_>) -> Table {
@@ -319,67 +301,72 @@ fn clients(look: &Look, shown: Shown<'_>) -> Table {
         is_shown && shown.partition.is_none() && shown.transaction.is_none()
     };
     let rows = look.end.clients.iter().filter(is_asked).map(|(actor, client)| {
-        let mut row = vec![run.actor(*actor).to_string()];
+        let mut row = vec![("client", Cell::text(run.actor(*actor)))];
         row.extend(client_row(client, run));
         row
     });
-    Table {
-        heading: "Clients",
-        key: "clients",
-        head: &[
-            "client",
-            "producer state",
-            "producer id",
-            "producer epoch",
-            "transaction",
-            "positions",
-            "waits for",
-        ],
-        rows: rows.collect(),
-    }
+    Table { heading: "Clients", key: "clients", rows: rows.collect() }
 }
 
-fn client_row(client: &ClientStanding, run: &Observed) -> Vec<String> {
+fn client_row(client: &ClientStanding, run: &Observed) -> Row {
     let producer = client.producer.as_ref();
     let known = producer.filter(|producer| producer.producer_id.0 >= 0);
     let transaction = producer.and_then(|producer| producer.transaction);
     let transaction = transaction.map(|one| format!("{}.{}", one.session, one.number));
     let position = |(tp, offset): &(TopicPartition, Option<i64>)| {
-        format!("{}@{}", run.names.partition(*tp), optional(offset.map(|at| at.to_string())))
+        format!(
+            "{}@{}",
+            run.names.partition(*tp),
+            offset.map_or(Cell::Nothing, Cell::Number).shown()
+        )
     };
     let positions: Vec<String> = client.consumer.iter().flatten().map(position).collect();
     let finished = client.is_finished && client.consumer.is_none();
     let waits =
         client.waits_for.clone().or_else(|| finished.then(|| "nothing: it is finished".into()));
     vec![
-        optional(producer.and_then(|producer| producer.state).map(ToString::to_string)),
-        optional(known.map(|producer| producer.producer_id.to_string())),
-        optional(known.map(|producer| producer.producer_epoch.to_string())),
-        optional(transaction),
-        optional_list(&positions, ","),
-        optional(waits),
+        ("producer state", Cell::optional(producer.and_then(|producer| producer.state))),
+        ("producer id", known.map_or(Cell::Nothing, |one| Cell::number(one.producer_id.0))),
+        ("producer epoch", known.map_or(Cell::Nothing, |one| Cell::number(one.producer_epoch.0))),
+        ("transaction", Cell::optional(transaction)),
+        ("positions", Cell::list(&positions, ",")),
+        ("waits for", Cell::optional(waits)),
     ]
 }
 
-fn sorted(rows: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
-    let mut rows: Vec<Vec<String>> = rows.collect();
-    let key = |row: &Vec<String>| {
-        let (name, number) = row[0].rsplit_once('-').unwrap_or((&row[0], ""));
-        (name.to_string(), number.parse::<u32>().unwrap_or(0), row[1].parse::<i64>().unwrap_or(0))
-    };
-    rows.sort_by_key(key);
+/// By what the first column names, its number if it has one, and by the second column.
+fn sorted(rows: impl Iterator<Item = Row>) -> Vec<Row> {
+    let mut rows: Vec<Row> = rows.collect();
+    rows.sort_by_cached_key(|row| {
+        let name = row[0].1.clone().shown();
+        let (name, number) = name.rsplit_once('-').unwrap_or((&name, ""));
+        (name.to_string(), number.parse::<u32>().unwrap_or(0), row[1].1.clone())
+    });
     rows
 }
 
-fn optional(text: Option<String>) -> String {
-    text.unwrap_or_else(|| NONE.to_string())
-}
-
-fn optional_list(list: &[String], between: &str) -> String {
-    optional((!list.is_empty()).then(|| list.join(between)))
-}
-
-fn partitions(partitions: &[TopicPartition], names: &Names) -> String {
+fn partitions(partitions: &[TopicPartition], names: &Names) -> Cell {
     let partitions: Vec<String> = partitions.iter().map(|tp| names.partition(*tp)).collect();
-    optional_list(&partitions, ",")
+    Cell::list(&partitions, ",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_cell_is_in_json_does_not_follow_its_text() {
+        let row = |group: &str, isr: &str, from: i64| -> Row {
+            let names = [("group", Cell::text(group)), ("ISR", Cell::text(isr))];
+            let partitions = partitions(&[], &Names::default());
+            names.into_iter().chain([("at", Cell::from_zero(from)), ("of", partitions)]).collect()
+        };
+        let json = |row: Row| -> Value {
+            row.into_iter().map(|(name, cell)| (name.to_string(), cell.json())).collect()
+        };
+        let expected = json!({"group": "12", "ISR": "1", "at": 0, "of": null});
+        assert_eq!(json(row("12", "1", 0)), expected);
+        let expected = json!({"group": "-", "ISR": "1,2", "at": null, "of": null});
+        assert_eq!(json(row("-", "1,2", -1)), expected);
+    }
 }

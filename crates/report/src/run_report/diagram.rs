@@ -126,13 +126,13 @@ fn draw<'a>(run: &'a RunReport, messages: &Messages, at: usize) -> Option<Drawn<
     match moment.kind {
         MomentKind::Sends { .. } | MomentKind::Timer => None,
         MomentKind::TakesRequest { .. } => {
-            let sent = moment.from.map(|from| &run.moments[from]);
+            let sent = moment.source().map(|from| &run.moments[from]);
             let from = sent.map(|sent| sent.actor);
             let since = sent.map_or_else(String::new, |sent| format!(" (sent {})", sent.step));
             one(from, None, text + &since)
         }
         MomentKind::TakesAnswer { is_disconnect: false, .. } => {
-            one(moment.from.map(|from| run.moments[from].actor), None, text)
+            one(moment.source().map(|from| run.moments[from].actor), None, text)
         }
         MomentKind::TakesAnswer { .. } => {
             let api = exchange.map_or("", |one| one.api.as_str());

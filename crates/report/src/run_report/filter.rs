@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use eosim_types::look::{Moment, MomentKind, Turned};
 use eosim_types::{ActorId, TransactionalId};
 
-use super::RunReport;
 use super::messages::Messages;
+use super::{RunReport, whom};
 
 /// What is asked for; everything, if nothing is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
-    /// Only lines of this actor.
+    /// Only lines of this actor, and what the world does to it.
     pub actor: Option<ActorId>,
     /// Only what is about this partition, such as `orders-0`.
     pub partition: Option<String>,
@@ -50,7 +50,7 @@ impl Filter {
             spread(run, &|moment| of.is_in(moment, run))
         });
         let passes = |(at, moment): (usize, &Moment)| {
-            self.actor.is_none_or(|actor| moment.actor == actor)
+            self.actor.is_none_or(|actor| whom(moment) == actor)
                 && partition.as_ref().is_none_or(|lines| lines[at])
                 && transaction.as_ref().is_none_or(|lines| lines[at])
         };

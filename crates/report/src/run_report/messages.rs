@@ -70,7 +70,7 @@ impl Messages {
                     if is_disconnect {
                         one.broken_off = Some(at);
                     } else {
-                        one.answered = moment.from.map(|from| (from, at));
+                        one.answered = moment.source().map(|from| (from, at));
                     }
                 }
                 MomentKind::Befalls { request, is_answer, is_lost } => {

@@ -30,7 +30,7 @@ pub(super) fn shiviz(run: &RunReport) -> String {
     let mut hosts: BTreeMap<&str, Clock<'_>> = BTreeMap::new();
     // The clock of each line from which another comes.
     let mut clocks: BTreeMap<usize, Clock<'_>> = BTreeMap::new();
-    let needed: BTreeSet<usize> = run.moments.iter().filter_map(|moment| moment.from).collect();
+    let needed: BTreeSet<usize> = run.moments.iter().filter_map(Moment::source).collect();
     let begin = run.moments.len().saturating_sub(EVENTS);
     if begin > 0 {
         hosts.entry(WORLD).or_default().insert(WORLD, 1);
@@ -40,7 +40,7 @@ pub(super) fn shiviz(run: &RunReport) -> String {
     for (at, moment) in run.moments.iter().enumerate().skip(begin) {
         let host = host(run, moment);
         let clock = hosts.entry(host).or_default();
-        if let Some(sent) = moment.from.and_then(|from| clocks.get(&from)) {
+        if let Some(sent) = moment.source().and_then(|from| clocks.get(&from)) {
             for (&of, &count) in sent {
                 let known = clock.entry(of).or_default();
                 *known = count.max(*known);

@@ -1,29 +1,27 @@
 //! How everything stands after each step, as far as it stands otherwise than before: bounds, roles
 //! and logs of replicas, transactions, offsets of groups, clients.
 //!
-//! Invariant: whoever applies the changes in order has what the actors hold after each step.
+//! Invariant: whoever applies the changes in order has what every running actor holds after each
+//! step. What is known of producers, and the index of aborted transactions, is told of leaders of
+//! topics of applications only; what a death takes is told once its process runs again.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use eosim_sim::cluster::{Broker, ClusterActor, ReplicaView};
 use eosim_types::look::{ClientStanding, ReplicaStanding, Turn, Turned};
 use eosim_types::message::ProducerState;
 use eosim_types::observation::{ClusterDump, OffsetDump, TransactionDump};
-use eosim_types::record::RecordBatch;
-use eosim_types::{
-    ActorId, LeaderEpoch, ProducerEpoch, ProducerId, Sequence, TopicPartition, TransactionalId,
-};
-
-/// By what a batch of a log is known.
-type BatchKey = (i64, i32, LeaderEpoch, ProducerId, ProducerEpoch, Sequence);
+use eosim_types::record::{AbortedTxn, RecordBatch};
+use eosim_types::{ActorId, TopicPartition, TransactionalId};
 
 /// What was seen of a replica last.
 #[derive(Clone, Debug)]
 struct Seen {
     standing: ReplicaStanding,
-    batches: Vec<BatchKey>,
+    batches: Vec<RecordBatch>,
     producers: Vec<ProducerState>,
-    aborted: usize,
+    aborted: Vec<AbortedTxn>,
 }
 
 /// What was seen of a broker last.
@@ -70,8 +68,10 @@ impl SeenBroker {
         for view in broker.replicas() {
             count += 1;
             let partition = view.partition;
-            let is_as_before =
-                self.replicas.get(&partition).is_some_and(|seen| is_same(&seen.standing, &view));
+            let seen = self.replicas.get(&partition);
+            let is_as_before = seen.is_some_and(|seen| {
+                is_same(&seen.standing, &view) && view.batches().eq(&seen.batches)
+            });
             if !is_as_before {
                 let seen = self.replicas.remove(&partition);
                 self.replicas.insert(partition, look_at(&view, seen, turned));
@@ -102,10 +102,14 @@ impl SeenBroker {
             seen.producers = producers;
         }
         let aborted = view.aborted_transactions();
-        for entry in aborted.iter().skip(seen.aborted) {
-            turned(Turned::Aborted(view.partition, *entry));
+        match aborted.strip_prefix(seen.aborted.as_slice()) {
+            Some([]) => return,
+            Some(new) => {
+                new.iter().for_each(|entry| turned(Turned::Aborted(view.partition, *entry)));
+            }
+            None => turned(Turned::Index(view.partition, aborted.clone())),
         }
-        seen.aborted = aborted.len();
+        seen.aborted = aborted;
     }
 
     fn coordinators(&mut self, broker: &Broker, turned: &mut impl FnMut(Turned)) {
@@ -139,35 +143,64 @@ fn look_at(view: &ReplicaView<'_>, seen: Option<Seen>, turned: &mut impl FnMut(T
         standing: standing.clone(),
         batches: Vec::new(),
         producers: Vec::new(),
-        aborted: 0,
+        aborted: Vec::new(),
     });
-    let first = view.batches().next().map_or(i64::MAX, |batch| batch.base_offset);
-    let gone = known.iter().take_while(|(base, ..)| *base < first).count();
-    if gone < known.len() {
-        known.drain(..gone);
-    }
-    let same = view.batches().zip(&known).take_while(|(batch, key)| key_of(batch) == **key).count();
-    if let Some((base, ..)) = known.get(same) {
-        turned(Turned::Cut(view.partition, *base));
-        known.truncate(same);
-    }
-    for batch in view.batches().skip(same) {
-        known.push(key_of(batch));
+    log(view, &mut known, turned);
+    for batch in view.batches().skip(known.len()) {
+        known.push(batch.clone());
         turned(Turned::Appended(view.partition, batch.clone()));
     }
     turned(Turned::Replica(view.partition, standing.clone()));
     Seen { standing, batches: known, producers, aborted }
 }
 
-const fn key_of(batch: &RecordBatch) -> BatchKey {
-    (
-        batch.base_offset,
-        batch.last_offset_delta,
-        batch.partition_leader_epoch,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.base_sequence,
-    )
+/// Tells what of `known` is there no more or holds something else, and leaves of it what the log
+/// begins with.
+fn log(view: &ReplicaView<'_>, known: &mut Vec<RecordBatch>, turned: &mut impl FnMut(Turned)) {
+    let [start, _, _, end] = view.offsets();
+    let mut now = view.batches().peekable();
+    let (mut kept, mut replaced) = (Vec::new(), Vec::new());
+    let (mut before, mut compacted, mut cut) = (None, Vec::new(), None);
+    for old in known.iter() {
+        let next = now.peek().map_or(i64::MAX, |batch| batch.base_offset);
+        match old.base_offset.cmp(&next) {
+            Ordering::Equal if is_heir(now.peek(), old) => {
+                let new = now.next().expect("it was peeked at");
+                if new != old {
+                    replaced.push(new.clone());
+                }
+                kept.push(new.clone());
+            }
+            Ordering::Less if old.last_offset() < start => before = Some(old.base_offset + 1),
+            Ordering::Less if old.base_offset < end => compacted.push(old.base_offset),
+            _ => {
+                cut = Some(old.base_offset.min(next));
+                break;
+            }
+        }
+    }
+    if let Some(from) = before {
+        turned(Turned::Trimmed(view.partition, from));
+    }
+    if let Some(from) = cut {
+        turned(Turned::Cut(view.partition, from));
+    }
+    if !compacted.is_empty() {
+        turned(Turned::Dropped(view.partition, compacted));
+    }
+    for batch in replaced {
+        turned(Turned::Replaced(view.partition, batch));
+    }
+    *known = kept;
+}
+
+/// Is `new` what is left of `old`, where both have the same base offset?
+fn is_heir(new: Option<&&RecordBatch>, old: &RecordBatch) -> bool {
+    let key = |batch: &RecordBatch| {
+        let appended = (batch.last_offset_delta, batch.partition_leader_epoch, batch.base_sequence);
+        (appended, batch.producer_id, batch.producer_epoch)
+    };
+    new.is_some_and(|new| key(new) == key(old))
 }
 
 fn standing(view: &ReplicaView<'_>) -> ReplicaStanding {

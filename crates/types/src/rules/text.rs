@@ -1,5 +1,5 @@
-//! What each rule says, in a sentence or two of our own: one line for each in the text files beside
-//! this one, which begins with the rule's id.
+//! What each rule says, in a sentence or two: one line for each in the text files beside this one,
+//! which begins with the rule's id.
 
 /// Whom rules govern, the beginning of their ids, and what they say.
 const AREAS: [(&str, &str, &str); 6] = [

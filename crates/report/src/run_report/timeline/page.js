@@ -1,3 +1,5 @@
+// What the page of a timeline shows and how it answers: lanes and arrows, which lines are shown,
+// how things stand after the chosen step, the keys. Everything told of the run is in its data.
 "use strict";
 // Lists of the data, by place: see data.rs and state.rs beside this file.
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -179,9 +181,16 @@ function apply(turn) {
     held.touched = step;
   } else if (what === "g") stand.replicas.delete(key);
   else if (what === "c") { const held = replica(); held.log = held.log.filter((batch) => data.batches[batch][0] < rest[0]); }
-  else if (what === "b") { replica().log.push(rest[0]); touched.add(`${key} batch ${rest[0]}`); }
+  else if (what === "s") { const held = replica(); held.log = held.log.filter((batch) => data.batches[batch][0] >= rest[0]); }
+  else if (what === "d") { const held = replica(); held.log = held.log.filter((batch) => !rest[0].includes(data.batches[batch][0])); }
+  else if (what === "u") {
+    const held = replica(), base = data.batches[rest[0]][0];
+    held.log = held.log.map((batch) => (data.batches[batch][0] === base ? rest[0] : batch));
+    touched.add(`${key} batch ${rest[0]}`);
+  } else if (what === "b") { replica().log.push(rest[0]); touched.add(`${key} batch ${rest[0]}`); }
   else if (what === "p") { replica().producers = rest[0]; touched.add(`${key} producers`); }
   else if (what === "x") replica().aborted.push(rest);
+  else if (what === "i") replica().aborted = [...rest[0]];
   else if (what === "t") {
     if (rest[0] === null) stand.transactions.delete(key);
     else stand.transactions.set(key, { actor, id: one, held: rest[0] });
@@ -302,7 +311,8 @@ function logs() {
 }
 
 function transactions() {
-  const all = [...stand.transactions.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  const dead = down();
+  const all = [...stand.transactions.entries()].filter(([, { actor }]) => !dead.has(actor)).sort(([a], [b]) => (a < b ? -1 : 1));
   if (!all.length) return [make("p", { class: "none" }, "No coordinator knows any.")];
   const body = all.map(([key, { actor, id, held }]) => {
     const [state, pending, producer, epoch, list] = held;
@@ -322,8 +332,8 @@ function producers() {
 }
 
 function offsets() {
-  const body = [];
-  for (const [actor, list] of stand.offsets) for (const [group, partition, offset, producer] of list) {
+  const body = [], dead = down();
+  for (const [actor, list] of stand.offsets) if (!dead.has(actor)) for (const [group, partition, offset, producer] of list) {
     body.push([[group], [broker(actor)], [partition], [offset, touched.has(`offsets ${actor}`)], [producer < 0 ? "–" : producer]]);
   }
   return body.length ? [table([["group"], ["at"], ["partition"], ["offset", 1], ["pending of"]], body)] : [];

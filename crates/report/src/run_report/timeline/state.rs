@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use eosim_types::look::{ClientStanding, ReplicaStanding, Turn, Turned};
 use eosim_types::observation::{OffsetDump, TransactionDump};
-use eosim_types::record::{Payload, RecordBatch};
+use eosim_types::record::{AbortedTxn, Payload, RecordBatch};
 use eosim_types::{ActorId, Names, TopicPartition};
 
 use super::super::RunReport;
@@ -81,9 +81,13 @@ fn partition_of(turn: &Turn) -> Option<TopicPartition> {
         Turned::Replica(partition, _)
         | Turned::Gone(partition)
         | Turned::Cut(partition, _)
+        | Turned::Trimmed(partition, _)
+        | Turned::Dropped(partition, _)
+        | Turned::Replaced(partition, _)
         | Turned::Appended(partition, _)
         | Turned::Producers(partition, _)
-        | Turned::Aborted(partition, _) => Some(*partition),
+        | Turned::Aborted(partition, _)
+        | Turned::Index(partition, _) => Some(*partition),
         Turned::Transaction(..) | Turned::Offsets(_) | Turned::Client(_) => None,
     }
 }
@@ -97,25 +101,19 @@ fn standing<'a>(before: &[&'a Turn]) -> Vec<&'a Turn> {
     let mut logs: BTreeMap<(ActorId, TopicPartition), Vec<&'a Turn>> = BTreeMap::new();
     let mut last: BTreeMap<(ActorId, u8, String), &'a Turn> = BTreeMap::new();
     for &turn in before {
-        let replica = partition_of(turn).map(|partition| (turn.actor, partition));
+        let of = |held: &Turn| (held.actor, partition_of(held)) == (turn.actor, partition_of(turn));
+        if let Some(partition) = partition_of(turn) {
+            of_log(turn, logs.entry((turn.actor, partition)).or_default());
+        }
         match &turn.what {
-            Turned::Appended(_, _) => {
-                logs.entry(replica.expect("it has one")).or_default().push(turn);
+            Turned::Gone(_) => last.retain(|_, held| !of(held)),
+            Turned::Index(..) => {
+                last.retain(|_, held| !(matches!(held.what, Turned::Aborted(..)) && of(held)));
             }
-            Turned::Cut(_, end) => {
-                let log = logs.entry(replica.expect("it has one")).or_default();
-                log.retain(|turn| base_offset(turn) < *end);
-            }
-            Turned::Gone(_) => {
-                logs.remove(&replica.expect("it has one"));
-                last.retain(|_, held| {
-                    (held.actor, partition_of(held)) != (turn.actor, partition_of(turn))
-                });
-            }
-            what => {
-                let (kind, name) = key_of(what);
-                last.insert((turn.actor, kind, name), turn);
-            }
+            _ => {}
+        }
+        if let Some((kind, name)) = key_of(&turn.what) {
+            last.insert((turn.actor, kind, name), turn);
         }
     }
     let ends = logs.into_values().flat_map(|log| {
@@ -125,23 +123,41 @@ fn standing<'a>(before: &[&'a Turn]) -> Vec<&'a Turn> {
     ends.chain(last.into_values()).collect()
 }
 
+/// What is left of a log, by the turns that tell its batches, after `turn`.
+fn of_log<'a>(turn: &'a Turn, log: &mut Vec<&'a Turn>) {
+    match &turn.what {
+        Turned::Gone(_) => log.clear(),
+        Turned::Cut(_, end) => log.retain(|turn| base_offset(turn) < *end),
+        Turned::Trimmed(_, start) => log.retain(|turn| base_offset(turn) >= *start),
+        Turned::Dropped(_, bases) => log.retain(|turn| !bases.contains(&base_offset(turn))),
+        Turned::Replaced(..) => {
+            let place = log.iter_mut().find(|held| base_offset(held) == base_offset(turn));
+            *place.expect("it was told") = turn;
+        }
+        Turned::Appended(..) => log.push(turn),
+        _ => {}
+    }
+}
+
 fn base_offset(turn: &Turn) -> i64 {
     match &turn.what {
-        Turned::Appended(_, batch) => batch.base_offset,
+        Turned::Appended(_, batch) | Turned::Replaced(_, batch) => batch.base_offset,
         _ => i64::MAX,
     }
 }
 
-/// What takes the place of what.
-fn key_of(what: &Turned) -> (u8, String) {
-    match what {
+/// What takes the place of what, besides logs.
+fn key_of(what: &Turned) -> Option<(u8, String)> {
+    Some(match what {
         Turned::Replica(partition, _) => (0, format!("{partition:?}")),
         Turned::Producers(partition, _) => (1, format!("{partition:?}")),
-        Turned::Aborted(partition, entry) => (2, format!("{partition:?} {}", entry.last_offset)),
-        Turned::Transaction(id, _) => (3, id.to_string()),
-        Turned::Offsets(_) => (4, String::new()),
-        _ => (5, String::new()),
-    }
+        Turned::Index(partition, _) => (2, format!("{partition:?}")),
+        Turned::Aborted(partition, entry) => (3, format!("{partition:?} {}", entry.last_offset)),
+        Turned::Transaction(id, _) => (4, id.to_string()),
+        Turned::Offsets(_) => (5, String::new()),
+        Turned::Client(_) => (6, String::new()),
+        _ => return None,
+    })
 }
 
 impl Told<'_> {
@@ -153,7 +169,16 @@ impl Told<'_> {
             Turned::Replica(_, now) => format!("\"r\",{place},{}", replica(now)),
             Turned::Gone(_) => format!("\"g\",{place}"),
             Turned::Cut(_, end) => format!("\"c\",{place},{end}"),
-            Turned::Appended(_, batch) => format!("\"b\",{place},{}", self.batch(batch)),
+            Turned::Trimmed(_, start) => format!("\"s\",{place},{start}"),
+            Turned::Dropped(_, bases) => {
+                format!("\"d\",{place},{}", list(bases.iter().map(i64::to_string)))
+            }
+            Turned::Replaced(_, batch) if step > 0 => {
+                format!("\"u\",{place},{}", self.batch(batch))
+            }
+            Turned::Appended(_, batch) | Turned::Replaced(_, batch) => {
+                format!("\"b\",{place},{}", self.batch(batch))
+            }
             Turned::Producers(_, producers) => {
                 let one = |held: &eosim_types::message::ProducerState| {
                     let (id, epoch) = (held.producer_id, held.producer_epoch);
@@ -162,9 +187,10 @@ impl Told<'_> {
                 };
                 format!("\"p\",{place},{}", list(producers.iter().map(one)))
             }
-            Turned::Aborted(_, entry) => {
-                let (id, first, last) = (entry.producer_id, entry.first_offset, entry.last_offset);
-                format!("\"x\",{place},{id},{first},{last}")
+            Turned::Aborted(_, entry) => format!("\"x\",{place},{}", aborted(entry)),
+            Turned::Index(_, all) => {
+                let all = all.iter().map(|entry| format!("[{}]", aborted(entry)));
+                format!("\"i\",{place},{}", list(all))
             }
             Turned::Transaction(id, now) => {
                 let name = string(self.names.transactional_id(*id));
@@ -266,6 +292,11 @@ impl Told<'_> {
         }
         parts.join(", ")
     }
+}
+
+/// `producer id, first offset, last offset`.
+fn aborted(entry: &AbortedTxn) -> String {
+    format!("{},{},{}", entry.producer_id, entry.first_offset, entry.last_offset)
 }
 
 /// `leads, is hosted, leader epoch, ISR, log start, high watermark, last stable, log end`.
