@@ -79,14 +79,20 @@ pub fn scenario(file: &ScenarioFile) -> Value {
     json!({"name": file.head().name, "file": file.file(), "digest": digest})
 }
 
+/// Where what the user calls `path` may lie: here, or in `sim-runs`; `latest` and unique prefixes are
+/// completed.
+#[must_use]
+pub fn places(path: &Path) -> [PathBuf; 2] {
+    [store::find(path), store::find(&Path::new(STORE).join(path))]
+}
+
 /// The folder that the user means by `path`: `latest` and unique prefixes are completed, in
 /// `sim-runs` too.
 ///
 /// # Errors
 /// If there is none.
 pub fn find_folder(path: &Path) -> Result<PathBuf, InputError> {
-    let places = [store::find(path), store::find(&Path::new(STORE).join(path))];
-    places.into_iter().find(|place| place.is_dir()).ok_or_else(|| {
+    places(path).into_iter().find(|place| place.is_dir()).ok_or_else(|| {
         let expected = "the folder of a sweep, or a store of them";
         let error = InputError::new(path.display().to_string(), "", "no such folder", expected);
         let above = path.parent().filter(|above| !above.as_os_str().is_empty());

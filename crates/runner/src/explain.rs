@@ -144,7 +144,7 @@ impl Explain<'_> {
         let nothing = || Inexplicable::NothingBroken(word(&result.verdict).to_string());
         let broken = Broken::of(&result.verdict, &base).ok_or_else(nothing)?;
         let focus = Focus::of(&subject(&result.verdict), &base.observed);
-        let promise = (&result.verdict, &broken);
+        let promise = (&result.verdict, &broken, &focus);
         let search = Search::of(self.recording, &guide, &base, promise, self.runs);
         let mut search = search.ok_or_else(nothing)?;
         let parts = search.run();

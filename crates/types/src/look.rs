@@ -37,6 +37,13 @@ pub struct Moment {
 }
 
 impl Moment {
+    /// Does a step begin with it?
+    #[must_use]
+    pub const fn begins_step(&self) -> bool {
+        use MomentKind::{Starts, TakesAnswer, TakesRequest, Timer};
+        matches!(self.kind, Starts | Timer | TakesRequest { .. } | TakesAnswer { .. })
+    }
+
     /// The place of the line that it came from.
     #[must_use]
     pub fn source(&self) -> Option<usize> {

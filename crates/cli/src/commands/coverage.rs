@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
-use eosim_runner::store;
 use serde_json::{Value, json};
 
 use super::Failure;
@@ -38,9 +37,8 @@ fn lines(coverage: &Value) -> String {
 
 /// The `coverage.json` that the user means by `run`.
 fn find(run: &Path) -> Result<PathBuf, InputError> {
-    let places = [store::find(run), store::find(&Path::new(artefacts::STORE).join(run))];
-    let files =
-        places.map(|place| if place.is_dir() { place.join(artefacts::COVERAGE) } else { place });
+    let files = artefacts::places(run)
+        .map(|place| if place.is_dir() { place.join(artefacts::COVERAGE) } else { place });
     files.into_iter().find(|file| file.is_file()).ok_or_else(|| {
         let found = "no such file, or a folder without coverage.json";
         let expected = "the folder of a run or a sweep, or its coverage.json";

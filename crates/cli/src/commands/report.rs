@@ -7,7 +7,6 @@ use eosim_report::sweep_report::{FORMS, ReportedFailure, SweepReport};
 use eosim_report::{ScenarioSummary, SweepSummary, run_report};
 use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
-use eosim_runner::store;
 use serde_json::Value;
 
 use super::Failure;
@@ -34,12 +33,14 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
 
 /// The folder that the user means by `run`.
 fn find(run: &Path) -> Result<PathBuf, InputError> {
-    let places = [store::find(run), store::find(&Path::new(artefacts::STORE).join(run))];
-    places.into_iter().find(|place| place.join(artefacts::SUMMARY).is_file()).ok_or_else(|| {
-        let found = "no such folder, or one without summary.json";
-        let expected = "the folder of a run or a sweep that has ended";
-        InputError::new(run.display().to_string(), "", found, expected)
-    })
+    artefacts::places(run)
+        .into_iter()
+        .find(|place| place.join(artefacts::SUMMARY).is_file())
+        .ok_or_else(|| {
+            let found = "no such folder, or one without summary.json";
+            let expected = "the folder of a run or a sweep that has ended";
+            InputError::new(run.display().to_string(), "", found, expected)
+        })
 }
 
 fn read(folder: &Path) -> Result<SweepReport, InputError> {

@@ -1,12 +1,9 @@
 //! `eosim versions`: which releases of Kafka are affected by what.
 
-use std::collections::BTreeMap;
-use std::fs;
-
 use eosim_report::{Block, Page};
 use eosim_runner::exit::ExitCode;
 use eosim_runner::versions::{AFFAIRS, Affair, Cell};
-use eosim_runner::{InputError, nearest};
+use eosim_runner::{InputError, ScenarioFile};
 use eosim_types::version::KafkaVersion;
 use serde_json::{Value, json};
 
@@ -24,10 +21,11 @@ struct Row {
 
 pub(super) fn run(args: &VersionsArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
     let named = named(&args.names)?;
-    let files = files(args)?;
+    let library = input::scenarios(std::slice::from_ref(&args.scenarios), &Model::default())?;
     let mut rows = Vec::new();
     for affair in named {
-        let Some(file) = files.get(affair.scenario) else {
+        let is_its = |file: &&ScenarioFile| file.head().name == affair.scenario;
+        let Some(scenario) = library.iter().find(is_its) else {
             let folder = args.scenarios.display();
             let message = format!(
                 "{folder}: no scenario {}; expected the library of this build",
@@ -35,11 +33,10 @@ pub(super) fn run(args: &VersionsArgs, how: &OutputArgs) -> Result<ExitCode, Fai
             );
             return Err(Failure::usage(message));
         };
-        let text =
-            fs::read_to_string(file).map_err(|error| Failure::usage(format!("{file}: {error}")))?;
+        let text = scenario.canonical();
         let cell = |kafka: &KafkaVersion| Ok((*kafka, affair.on(*kafka, &text, args.seeds_max)?));
         let cells = KafkaVersion::ALL.iter().map(cell).collect::<Result<_, InputError>>()?;
-        rows.push(Row { affair, file: file.clone(), cells });
+        rows.push(Row { affair, file: scenario.file().to_string(), cells });
     }
     let text = match how.format {
         Format::Text => args.form.render(&page(&rows, args.seeds_max)),
@@ -56,20 +53,12 @@ fn named(names: &[String]) -> Result<Vec<&'static Affair>, InputError> {
     }
     let find = |name: &String| {
         AFFAIRS.iter().find(|affair| affair.name == name).ok_or_else(|| {
-            let near = nearest(name, AFFAIRS.iter().map(|affair| affair.name));
-            let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
-            let expected = format!("an affair; eosim versions names them{near}");
-            InputError::new("NAME", "", format!("\"{name}\""), expected)
+            let expected = "an affair; eosim versions names them";
+            let error = InputError::new("NAME", "", format!("\"{name}\""), expected);
+            error.with_nearest(name, AFFAIRS.iter().map(|affair| affair.name))
         })
     };
     names.iter().map(find).collect()
-}
-
-/// The files of the library by their scenarios' names.
-fn files(args: &VersionsArgs) -> Result<BTreeMap<String, String>, InputError> {
-    let library = input::scenarios(std::slice::from_ref(&args.scenarios), &Model::default())?;
-    let named = library.iter().map(|one| (one.head().name.clone(), one.file().to_string()));
-    Ok(named.collect())
 }
 
 fn page(rows: &[Row], seeds: u64) -> Page {

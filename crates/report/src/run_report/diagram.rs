@@ -80,7 +80,7 @@ pub fn diagram_json(run: &RunReport, filter: &Filter) -> String {
             (None, Some(to)) => object.string("lost_to", run.actor(to)),
             (None, None) => object,
         };
-        let changes = run.changes_of(one.moment.step).iter().filter(|_| starts(one.moment));
+        let changes = run.changes_of(one.moment.step).iter().filter(|_| one.moment.begins_step());
         let changes = list(changes.map(|change| string(&change.text)));
         object.string("text", &one.text).raw("changes", changes).end()
     };
@@ -164,11 +164,6 @@ fn actors(drawn: &[Drawn<'_>]) -> BTreeSet<ActorId> {
     all.flatten().collect()
 }
 
-fn starts(moment: &Moment) -> bool {
-    use MomentKind::{Starts, TakesAnswer, TakesRequest, Timer};
-    matches!(moment.kind, Starts | Timer | TakesRequest { .. } | TakesAnswer { .. })
-}
-
 fn lines(one: &Drawn<'_>, run: &RunReport) -> Vec<String> {
     let moment = one.moment;
     let (actor, text) = (whom(moment).0, safe(&one.text));
@@ -184,7 +179,7 @@ fn lines(one: &Drawn<'_>, run: &RunReport) -> Vec<String> {
         }
         (None, None, _) => format!("Note over a{actor}: {when} {text}"),
     };
-    let changes = run.changes_of(moment.step).iter().filter(|_| starts(moment)).take(CHANGES);
+    let changes = run.changes_of(moment.step).iter().filter(|_| moment.begins_step()).take(CHANGES);
     let changes: Vec<String> = changes.map(|change| safe(&change.text)).collect();
     let note = format!("Note over a{actor}: {}", changes.join("<br/>"));
     std::iter::once(first).chain((!changes.is_empty()).then_some(note)).collect()

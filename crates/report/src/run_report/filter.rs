@@ -42,7 +42,7 @@ impl Filter {
         let partition = self.partition.as_deref().map(|name| {
             spread(run, &|moment| {
                 names_partition(&moment.text, name)
-                    || starts_step(moment) && changes(run, moment, &format!("{name}:"))
+                    || moment.begins_step() && changes(run, moment, &format!("{name}:"))
             })
         });
         let transaction = self.transaction.map(|id| {
@@ -72,11 +72,6 @@ fn spread(run: &RunReport, is_named: &dyn Fn(&Moment) -> bool) -> Vec<bool> {
         Messages::request_of(moment).is_some_and(|request| requests.contains(&request))
     };
     run.moments.iter().zip(named).map(|(moment, named)| named || is_of(moment)).collect()
-}
-
-fn starts_step(moment: &Moment) -> bool {
-    use MomentKind::{Starts, TakesAnswer, TakesRequest, Timer};
-    matches!(moment.kind, Starts | Timer | TakesRequest { .. } | TakesAnswer { .. })
 }
 
 fn changes(run: &RunReport, moment: &Moment, begin: &str) -> bool {
@@ -125,6 +120,6 @@ impl OfTransaction {
         let is_own = moment.kind == MomentKind::Observes && self.actors.contains(&moment.actor);
         is_own
             || words(&moment.text).any(|word| word == self.quoted || is_producer(word))
-            || starts_step(moment) && changes(run, moment, &self.told)
+            || moment.begins_step() && changes(run, moment, &self.told)
     }
 }

@@ -184,17 +184,6 @@ const fn kind(moment: &Moment) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// Does a step begin with it?
-const fn begins(moment: &Moment) -> bool {
-    matches!(
-        moment.kind,
-        MomentKind::Starts
-            | MomentKind::Timer
-            | MomentKind::TakesRequest { .. }
-            | MomentKind::TakesAnswer { .. }
-    )
-}
-
 /// Is the promise seen to be broken there?
 fn is_broken(run: &RunReport, moment: &Moment) -> bool {
     moment.step > 0 && run.broken.iter().take(BROKEN).any(|(step, _)| *step == moment.step)
@@ -225,7 +214,7 @@ fn row(run: &RunReport, window: &Window, at: usize) -> String {
 
 /// What stands otherwise after the step, in short.
 fn notes(run: &RunReport, moment: &Moment) -> String {
-    let changes = run.changes_of(moment.step).iter().filter(|_| begins(moment));
+    let changes = run.changes_of(moment.step).iter().filter(|_| moment.begins_step());
     let told = changes.map(|change| change.text.as_str()).collect::<Vec<_>>().join(" · ");
     if told.is_empty() {
         return String::new();

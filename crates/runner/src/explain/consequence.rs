@@ -9,8 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use eosim_checker::{Anomaly, Verdict, invariants};
 use eosim_scenario::{Override, Plan, ScenarioFile};
 
+use super::focus::Focus;
 use super::needs::{Judged, Search};
-use super::{Broken, Explain, necessary};
+use super::{Broken, Explain, necessary, subject};
 use crate::recording::{Recording, record};
 use crate::shrink::trial::value_of;
 use crate::sweep::ScenarioMachine;
@@ -107,7 +108,8 @@ fn found(explain: &Explain<'_>, recording: Recording, set: Vec<String>) -> Optio
     let base = guide.linked(&Variant::of(&recording), explain.describe)?;
     let verdict = felt(&base.observed.result.verdict)?;
     let broken = Broken::of(&verdict, &base)?;
-    let mut search = Search::of(&recording, &guide, &base, (&verdict, &broken), RUNS)?;
+    let focus = Focus::of(&subject(&verdict), &base.observed);
+    let mut search = Search::of(&recording, &guide, &base, (&verdict, &broken, &focus), RUNS)?;
     let parts = search.run();
     Some(Consequence { broken, set, parts, recording })
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use eosim_checker::{Anomaly, Verdict};
 
+use super::Broken;
 use super::focus::{Focus, words};
-use super::{Broken, subject};
 use crate::recording::{Recording, word};
 use crate::run::RunResult;
 use crate::shrink::class::Class;
@@ -75,13 +75,13 @@ impl<'a> Search<'a> {
         recording: &'a Recording,
         guide: &'a Guide,
         base: &'a Linked,
-        (verdict, broken): (&Verdict, &Broken),
+        (verdict, broken, focus): (&Verdict, &Broken, &Focus),
         left: u64,
     ) -> Option<Self> {
         let class = Class::of(verdict)?;
         let stuck_at = if class.can_be_cut() { 0 } else { recording.steps };
         let shown_at = broken.step.max(stuck_at);
-        let subject = Focus::of(&subject(verdict), &base.observed).records(&base.observed);
+        let subject = focus.records(&base.observed);
         Some(Self { recording, guide, class, shown_at, base, subject, left })
     }
 

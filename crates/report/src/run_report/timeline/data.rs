@@ -10,7 +10,7 @@ use eosim_types::look::{MomentKind, Order, Turned};
 
 use super::super::messages::{Exchange, Messages};
 use super::super::{RunReport, whom};
-use super::{Window, begins, is_broken, kind, state};
+use super::{Window, is_broken, kind, state};
 use crate::json::{Object, list, string};
 
 /// A message: from where to where, and what became of it.
@@ -57,7 +57,7 @@ fn row(run: &RunReport, window: &Window, at: usize) -> String {
     let (step, time, actor) = (moment.step, moment.at.0, whom(moment).0);
     let class = string(kind(moment).0);
     let rules = list(moment.rules.iter().map(|rule| string(rule)));
-    let changes = run.changes_of(step).iter().filter(|_| begins(moment));
+    let changes = run.changes_of(step).iter().filter(|_| moment.begins_step());
     let changes = list(changes.map(|change| string(&change.text)));
     format!("[{step},{time},{actor},{class},{flags},{rules},{changes}]")
 }
