@@ -121,6 +121,39 @@ fn a_batch_that_may_be_written_is_renumbered_only_as_released_p_seq_3_p_seq_4() 
     assert!(!repaired.is_complete(third));
 }
 
+/// The leader knew nothing of the producer and took its third batch for the first (L-SEQ-4).
+fn overtaken_by_the_third_batch(defects: DefectSet) -> (Harness, eosim_clients::producer::CallId) {
+    let mut h = Harness::idempotent(&config(), 0);
+    h.defects = defects;
+    h.send(0);
+    h.sleep(500);
+    let second = h.send(0);
+    h.send(0);
+    for error in [E::NotLeaderOrFollower, E::NotLeaderOrFollower, E::None] {
+        h.answer_produce(0, error);
+    }
+    while h.on_wire() != ["t-0 e1 s0+1"] && !h.is_complete(second) {
+        h.sleep(50);
+        if h.on_wire().first().is_some_and(|first| first.starts_with("t-0 e0")) {
+            h.answer_produce(0, E::OutOfOrderSequenceNumber);
+        }
+    }
+    (h, second)
+}
+
+#[test]
+fn an_overtaken_batch_fails_at_the_bump_except_as_released_p_seq_3_p_seq_4() {
+    let (released, second) = overtaken_by_the_third_batch(DefectSet::as_released());
+    assert_eq!(released.on_wire(), ["t-0 e1 s0+1"], "it will land behind the third");
+    assert!(!released.is_complete(second));
+    let (mut repaired, second) = overtaken_by_the_third_batch(DefectSet::NONE);
+    assert!(repaired.failure(second).is_some());
+    let fourth = repaired.send(0);
+    assert_eq!(repaired.on_wire(), ["t-0 e1 s0+1"]);
+    repaired.answer_produce(0, E::None);
+    assert!(repaired.is_complete(fourth) && repaired.failure(fourth).is_none());
+}
+
 #[test]
 fn w_11_out_of_order_of_the_batch_next_in_line_bumps_p_seq_2_p_seq_4() {
     let (mut h, _) = in_flight(0, 3);

@@ -254,6 +254,8 @@ defects! {
     UpstreamLeaderOldMarkerClearsGuard = "upstream.leader.old_marker_clears_guard", Upstream,
         ["healthy-producer-failed"],
         "A marker that comes again clears the verification of a later transaction (L-GRD-5).";
+    UpstreamControllerLateAlterPartition = "upstream.controller.late_alter_partition", Upstream, [],
+        "An AlterPartition that was refused is accepted when its first copy arrives later (L-ISR-1, L-ISR-2).";
     UpstreamCoordinatorMarkerSkippedWithoutLeader = "upstream.coordinator.marker_skipped_without_leader", Upstream, [],
         "A marker for a partition without a leader is skipped for good (C-MRK-5, KAFKA-20734).";
     UpstreamCoordinatorLoadActsAboveHighWatermark = "upstream.coordinator.load_acts_above_high_watermark", Upstream, [],
@@ -288,6 +290,9 @@ defects! {
     UpstreamProducerBumpRenumbersWritten = "upstream.producer.bump_renumbers_written", Upstream,
         ["duplicate", "reordering"],
         "An epoch bump of an idempotent producer renumbers batches that may be written (P-SEQ-3, P-SEQ-4, P-SEQ-7).";
+    UpstreamProducerOvertakenRenumbered = "upstream.producer.overtaken_renumbered", Upstream,
+        ["reordering"],
+        "An epoch bump renumbers a batch though later ones are written, and it lands behind them (L-SEQ-4, P-SEQ-3).";
     UpstreamProducerOffsetsStayPending = "upstream.producer.offsets_stay_pending", Upstream, [],
         "Offsets whose TxnOffsetCommit was dropped stay pending over the end of their transaction (P-REQ-7).";
     UpstreamProducerPartitionMuted = "upstream.producer.partition_muted", Upstream, [],

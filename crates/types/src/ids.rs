@@ -114,6 +114,14 @@ impl Sequence {
         if self.0 < delta { Self(i32::MAX - (delta - self.0) + 1) } else { Self(self.0 - delta) }
     }
 
+    /// Is `self` less than half the numbers behind `other`? Numbers wrap, so that there is no other
+    /// order between them.
+    #[must_use]
+    pub const fn precedes(self, other: Self) -> bool {
+        let ahead = other.0.wrapping_sub(self.0) & i32::MAX;
+        ahead != 0 && ahead < 1 << 30
+    }
+
     /// Does `self` follow directly on `last` (L-SEQ-5, `ProducerAppendInfo#inSequence`)?
     #[must_use]
     pub fn follows(self, last: Self) -> bool {

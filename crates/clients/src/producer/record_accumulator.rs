@@ -10,7 +10,9 @@ use alloc::vec::Vec;
 use eosim_actor::{Cx, Site, Stream};
 use eosim_types::config::ProducerConfig;
 use eosim_types::record::Record;
-use eosim_types::{BrokerId, Defect, Duration, Env, Few, Instant, SortedMap, TopicPartition, rule};
+use eosim_types::{
+    BrokerId, Defect, Duration, Env, Few, Instant, Sequence, SortedMap, TopicPartition, rule,
+};
 
 use super::CallId;
 use super::producer_batch::{BatchId, Batches, batch_upper_bound};
@@ -267,18 +269,14 @@ impl RecordAccumulator {
         let batches = &mut self.batches;
         assert!(batches[id].has_sequence(), "a batch without a sequence was sent");
         batches[id].queued = true;
-        let sequence = batches[id].base_sequence.0;
+        let sequence = batches[id].base_sequence;
         let plain = env.on(Defect::UpstreamProducerWrapRetryReorders);
-        let comes_after = |other: i32| {
-            if plain {
-                other >= sequence
-            } else {
-                other.wrapping_sub(sequence) & i32::MAX < 1 << 30
-            }
+        let comes_after = |other: Sequence| {
+            if plain { other >= sequence } else { !other.precedes(sequence) }
         };
         let deque = self.deques.get_or_default(batches[id].partition);
         let place = deque.iter().position(|&other| {
-            !batches[other].has_sequence() || comes_after(batches[other].base_sequence.0)
+            !batches[other].has_sequence() || comes_after(batches[other].base_sequence)
         });
         deque.insert(place.unwrap_or(deque.len()), id);
     }
@@ -343,6 +341,15 @@ impl RecordAccumulator {
                 self.batches[head].queued = false;
                 expired.push(head);
             }
+        }
+    }
+
+    /// Takes `id` out of its deque, if it waits there.
+    pub(crate) fn take_out(&mut self, id: BatchId) {
+        let batch = &mut self.batches[id];
+        batch.queued = false;
+        if let Some(deque) = self.deques.get_mut(batch.partition) {
+            deque.retain(|&queued| queued != id);
         }
     }
 

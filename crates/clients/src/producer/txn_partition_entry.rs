@@ -68,6 +68,13 @@ impl TxnPartitionEntry {
         batches[id].tracked = false;
     }
 
+    /// What is in flight although a later batch was acknowledged.
+    pub(crate) fn overtaken(&self) -> impl Iterator<Item = BatchId> {
+        let last_acked = Sequence(self.last_acked_sequence);
+        let behind = self.in_flight.iter().filter(move |b| b.base_sequence.precedes(last_acked));
+        behind.map(|known| known.batch)
+    }
+
     /// Has a batch in flight been sent before?
     pub(crate) fn is_retrying(&self, batches: &Batches) -> bool {
         self.in_flight.iter().any(|known| batches[known.batch].retry)

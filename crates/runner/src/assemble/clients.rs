@@ -7,9 +7,10 @@ use eosim_sim::cluster::{
     GroupConsumerSpec, MarkedProducer, Mistake, ProducerSpec, ProducerWorkload, RandomWorkload,
     ScriptStep, Span, TransformerSpec, TwoPhaseWorkload,
 };
-use eosim_types::config::ConsumerConfig;
+use eosim_types::config::{ConsumerConfig, ProducerConfig};
 use eosim_types::{
-    CoordinatorEpoch, Duration, Instant, Names, ProducerEpoch, ProducerId, Sequence, TopicPartition,
+    Capability, CoordinatorEpoch, Duration, Instant, Names, ProducerEpoch, ProducerId, Sequence,
+    TopicPartition,
 };
 
 use super::topology::broker_id;
@@ -21,7 +22,7 @@ pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
         for instance in producer.instances() {
             let id = instance.transactional_id;
             specs.push(ClientSpec::Producer(ProducerSpec {
-                config: producer.config(),
+                config: producer_config(plan, producer),
                 transactional_id: id.map(|id| names.add_transactional_id(&id)),
                 start_at: at_ms(producer.start_ms),
                 workload: workload(&instance.name, &producer.workload, names),
@@ -42,6 +43,17 @@ pub(super) fn specs(plan: &Plan, names: &mut Names) -> Vec<ClientSpec> {
         specs.push(ClientSpec::Admin(AdminSpec { steps }));
     }
     specs
+}
+
+/// A release that takes nothing but sequence 0 in a new log would refuse the first batch of a
+/// `first_sequence` for good, and take a late copy of it as soon as others have written (L-SEQ-4).
+fn producer_config(plan: &Plan, producer: &plan::Producer) -> ProducerConfig {
+    let mut config = producer.config();
+    let mut versions = plan.cluster.versions(plan.kafka);
+    if versions.any(|(_, kafka)| kafka.has(Capability::FirstSequenceIsZero)) {
+        config.first_sequence = Sequence::ZERO;
+    }
+    config
 }
 
 fn operator_step(step: &OperatorStep, names: &mut Names) -> AdminStep {

@@ -39,7 +39,8 @@ pub struct Producer {
     #[schemars(with = "Ranged<0, 2>")]
     pub transaction_version: Option<u8>,
     /// The sequence with which it begins in each partition: 0 in Kafka, close to 2147483647 to let
-    /// sequences wrap. Only without a `transactional_id`, and before 4.5: others must begin at 0.
+    /// sequences wrap. Only without a `transactional_id`, and where no broker is of 4.5: others begin
+    /// at 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(with = "Ranged<0, 2_147_483_647>")]
     pub first_sequence: i32,

@@ -9,10 +9,10 @@ use alloc::vec::Vec;
 
 use eosim_types::message::{AlterPartitionRequest, AlterPartitionResponse};
 use eosim_types::metadata::{MetadataImage, PartitionMetadata};
-use eosim_types::{BrokerId, Env, ErrorCode, LeaderEpoch, TopicPartition, rule};
+use eosim_types::{BrokerId, Defect, Env, ErrorCode, LeaderEpoch, TopicPartition, rule};
 
 use super::super::cluster_control::{check_broker_epoch, is_active};
-use super::ReplicationControlManager;
+use super::{ReplicationControlManager, partition_change_builder};
 
 impl ReplicationControlManager {
     /// `alterPartition`. The answer NEW_LEADER_ELECTED comes with a change: the proposal completed
@@ -26,6 +26,9 @@ impl ReplicationControlManager {
         rule!(env, "L-ISR-1");
         let tp = request.partition;
         let error = validate_alter_partition_data(image, request, env);
+        if error == ErrorCode::IneligibleReplica {
+            self.forget_proposals(image, tp, env);
+        }
         if error != ErrorCode::None {
             return refusal(tp, error);
         }
@@ -41,6 +44,22 @@ impl ReplicationControlManager {
             partition_epoch: partition.partition_epoch,
             isr: partition.isr.clone(),
         }
+    }
+
+    /// The sender goes on with the ISR that it had. An earlier copy of the proposal may still be
+    /// under way, and what it says may be acceptable by then: a new partition epoch refuses it.
+    fn forget_proposals(
+        &mut self,
+        image: &mut Arc<MetadataImage>,
+        tp: TopicPartition,
+        env: &Env<'_>,
+    ) {
+        if env.on(Defect::UpstreamControllerLateAlterPartition) {
+            return;
+        }
+        let partition = self.registration(image, tp).expect("the partition was validated");
+        let next = partition_change_builder::with_next_partition_epoch(partition);
+        self.replay_partition_change(image, tp, Some(next));
     }
 
     fn change_isr(

@@ -250,7 +250,10 @@ impl<'a> PartitionChangeBuilder<'a> {
     }
 }
 
-fn with_next_partition_epoch(mut partition: PartitionRegistration) -> PartitionRegistration {
+/// Whoever knows the partition as it was before is refused (L-ISR-4).
+pub(super) fn with_next_partition_epoch(
+    mut partition: PartitionRegistration,
+) -> PartitionRegistration {
     partition.metadata.partition_epoch += 1;
     partition
 }

@@ -7,7 +7,7 @@ use eosim_types::message::{
     AllocateProducerIdsRequest, AlterPartitionRequest, AlterPartitionResponse,
     BrokerHeartbeatRequest, BrokerRegistrationRequest, FetchMetadataRequest, Response,
 };
-use eosim_types::{BrokerId, ErrorCode, LeaderEpoch, TopicPartition};
+use eosim_types::{BrokerId, DefectSet, ErrorCode, LeaderEpoch, TopicPartition};
 
 use super::world::{TP, World, state};
 use crate::controller::Controller;
@@ -101,6 +101,27 @@ fn fenced_and_stopping_replicas_do_not_enter_the_isr_l_isr_2() {
     assert!(world.heartbeat(3, true).should_shut_down);
     let request = late(&world, 3);
     assert_eq!(alter(&mut world, request).error, ErrorCode::IneligibleReplica);
+}
+
+/// Its first copy may still be under way when the retry is refused.
+#[test]
+fn a_proposal_that_was_refused_stays_refused_except_as_released_l_isr_1_l_isr_2() {
+    for (defects, error) in [
+        (DefectSet::NONE, ErrorCode::InvalidUpdateVersion),
+        (DefectSet::as_released(), ErrorCode::None),
+    ] {
+        let mut world = three(1);
+        world.defects = defects;
+        world.pause(2);
+        world.settle();
+        let partition_epoch = world.partition().partition_epoch;
+        let proposal = AlterPartitionRequest { partition_epoch, ..proposal(&[(1, 1), (2, 2)]) };
+        let refused = alter(&mut world, proposal.clone());
+        assert_eq!(refused.error, ErrorCode::IneligibleReplica);
+        world.resume(2);
+        world.advance(1_000);
+        assert_eq!(alter(&mut world, proposal).error, error);
+    }
 }
 
 #[test]

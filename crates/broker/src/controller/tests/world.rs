@@ -11,7 +11,9 @@ use eosim_types::message::{
     Response,
 };
 use eosim_types::metadata::PartitionMetadata;
-use eosim_types::{ActorId, BrokerId, Duration, ErrorCode, Instant, Marks, TopicPartition};
+use eosim_types::{
+    ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode, Instant, Marks, TopicPartition,
+};
 
 use crate::controller::fixture::{TOPIC, env};
 use crate::controller::{Controller, ControllerConfig, Outbox};
@@ -40,6 +42,7 @@ pub(super) struct World {
     pub(super) controller: Controller,
     pub(super) now: Instant,
     pub(super) marks: Marks,
+    pub(super) defects: DefectSet,
     brokers: BTreeMap<BrokerId, Broker>,
     timers: BTreeMap<TimerKey, Instant>,
     next_token: u64,
@@ -58,6 +61,7 @@ impl World {
             controller,
             now: Instant::START,
             marks: Marks::new(),
+            defects: DefectSet::NONE,
             timers: BTreeMap::new(),
             next_token: 0,
         };
@@ -68,8 +72,8 @@ impl World {
     /// One step; the answers that it gave.
     pub(super) fn step(&mut self, event: Event<Message>) -> Vec<(RequestToken, Response)> {
         let mut out = Outbox::new();
-        let mut cx =
-            Cx { id: ActorId(0), env: env(self.now, &mut self.marks), choices: &mut Quiet };
+        let env = Env { defects: self.defects, ..env(self.now, &mut self.marks) };
+        let mut cx = Cx { id: ActorId(0), env, choices: &mut Quiet };
         self.controller.step(&mut cx, event, &mut out);
         let mut answers = Vec::new();
         for effect in out.drain() {

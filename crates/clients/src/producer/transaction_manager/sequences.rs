@@ -1,5 +1,7 @@
 //! Sequence numbers: assignment, acknowledgement, failure, resolution, epoch bump (P-SEQ).
 
+use alloc::vec::Vec;
+
 use eosim_types::machine::ProducerEvent;
 use eosim_types::message::ProducePartitionResponse;
 use eosim_types::{Defect, Env, ErrorCode, Sequence, TopicPartition, rule};
@@ -9,6 +11,7 @@ use super::{Caller, TransactionManager, TxnRequest};
 use crate::exception::{Exception, ExceptionClass};
 use crate::producer::producer_batch::{BatchId, Batches, ProducerIdAndEpoch};
 use crate::producer::state::State;
+use crate::producer::txn_partition_entry::TxnPartitionEntry;
 
 impl TransactionManager {
     /// `isSendToPartitionAllowed`.
@@ -259,6 +262,17 @@ impl TransactionManager {
         let mut others = entry.iter().flat_map(|entry| entry.in_flight()).map(|other| other.batch);
         let any = others.any(|id| id != but && batches[id].may_be_written());
         any && !env.on(Defect::UpstreamProducerBumpRenumbersWritten)
+    }
+
+    /// The batches that the bump to come would number anew although the leader has written later
+    /// ones: it knew nothing of the producer and took them for the first (L-SEQ-4).
+    pub(crate) fn overtaken_batches(&self, env: &Env<'_>) -> Vec<BatchId> {
+        if self.is_transactional() || env.on(Defect::UpstreamProducerOvertakenRenumbered) {
+            return Vec::new();
+        }
+        let starting_anew = self.partitions_to_rewrite_sequences.iter();
+        let entries = starting_anew.filter_map(|&partition| self.txn_partition_map.get(partition));
+        entries.flat_map(TxnPartitionEntry::overtaken).collect()
     }
 
     /// P-SEQ-8, for idempotent producers.
