@@ -12,6 +12,7 @@ use eosim_types::group_log::{
     ConsumerGroupCurrentMemberAssignmentValue, ConsumerGroupMemberMetadataValue,
     ConsumerGroupMetadataValue, GroupLogRecord, MemberState,
 };
+use eosim_types::machine::MemberEvent;
 use eosim_types::message::{CommittableOffset, GroupMember};
 use eosim_types::{Defect, Env, ErrorCode, Topic, TopicPartition, rule};
 
@@ -113,6 +114,11 @@ impl ConsumerGroup {
         self.members.iter().find(own).map(|(member, _)| *member)
     }
 
+    /// How far `member` has followed its target.
+    pub(crate) fn state_of(&self, member: u32) -> Option<MemberState> {
+        self.members.get(&member).map(|member| member.current.state)
+    }
+
     /// Does somebody want `topic`?
     pub(crate) fn is_subscribed_to_topic(&self, topic: Topic) -> bool {
         self.members.values().any(|member| member.metadata.subscribed_topics.contains(&topic))
@@ -167,6 +173,9 @@ impl ConsumerGroup {
         }
         let member = who.member.and_then(|id| self.members.get(&id));
         let member = member.ok_or(ErrorCode::UnknownMemberId)?;
+        let event =
+            if is_transactional { MemberEvent::TxnOffsetCommit } else { MemberEvent::OffsetCommit };
+        env.takes(member.current.state, event);
         if !is_transactional && version < 9 {
             return Err(ErrorCode::UnsupportedVersion);
         }

@@ -11,11 +11,13 @@ use core::fmt;
 mod coordinator;
 mod entry;
 mod group;
+mod member;
 mod producer;
 
 pub use coordinator::CoordinatorEvent;
 pub use entry::{EntryEvent, EntryState};
 pub use group::GroupEvent;
+pub use member::MemberEvent;
 pub use producer::ProducerEvent;
 
 /// A state machine.
@@ -53,8 +55,8 @@ const fn row(
 }
 
 /// All machines, in the order of [`MachineId`].
-pub const MACHINES: [&Machine; 4] =
-    [&coordinator::MACHINE, &producer::MACHINE, &group::MACHINE, &entry::MACHINE];
+pub const MACHINES: [&Machine; 5] =
+    [&coordinator::MACHINE, &producer::MACHINE, &group::MACHINE, &member::MACHINE, &entry::MACHINE];
 
 /// A machine of [`MACHINES`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +67,8 @@ pub enum MachineId {
     Producer,
     /// A classic group at its coordinator.
     Group,
+    /// A member of a KIP-848 group at its coordinator.
+    Member,
     /// What the leader of a partition remembers of a producer.
     Entry,
 }
@@ -98,7 +102,7 @@ const fn first_cell(machines: usize) -> usize {
 impl MachineId {
     /// Every machine's id, in the order of [`MACHINES`].
     const ALL: [Self; MACHINES.len()] =
-        [Self::Coordinator, Self::Producer, Self::Group, Self::Entry];
+        [Self::Coordinator, Self::Producer, Self::Group, Self::Member, Self::Entry];
 
     /// The machine called `name`.
     pub(crate) fn called(name: &str) -> Option<(Self, &'static Machine)> {
@@ -271,7 +275,7 @@ mod tests {
 
     #[test]
     fn machines_stand_at_the_places_of_their_ids() {
-        let names = ["coordinator", "producer", "group", "entry"];
+        let names = ["coordinator", "producer", "group", "member", "entry"];
         for (id, name) in MachineId::ALL.into_iter().zip(names) {
             assert_eq!(MACHINES[id as usize].name, name);
         }

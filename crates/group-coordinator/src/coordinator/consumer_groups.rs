@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use eosim_types::group_log::{GroupLogRecord, MemberState};
+use eosim_types::machine::MemberEvent;
 use eosim_types::message::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse};
 use eosim_types::record::Payload;
 use eosim_types::{Defect, ErrorCode, GroupId, TopicPartition};
@@ -61,7 +62,7 @@ impl GroupCoordinator {
 
     fn transition(
         &mut self,
-        cx: &Cx<'_>,
+        cx: &mut Cx<'_>,
         request: &ConsumerGroupHeartbeatRequest,
     ) -> Result<Heartbeat, ErrorCode> {
         validate_heartbeat(request)?;
@@ -81,6 +82,10 @@ impl GroupCoordinator {
             Group::Absent if joins => Transition::new(request.group, ConsumerGroup::default()),
             Group::Classic(_) | Group::Absent => return Err(ErrorCode::GroupIdNotFound),
         };
+        let before = transition.group.state_of(request.member);
+        if let Some(state) = before {
+            cx.env.takes(state, event_of(request));
+        }
         let assignment = if request.member_epoch < 0 {
             transition.leave(cx.metadata, request)?;
             None
@@ -90,6 +95,10 @@ impl GroupCoordinator {
         };
         if shard.classic.contains_key(&request.group) {
             shard.forget(request.group);
+        }
+        let after = transition.group.state_of(request.member);
+        if let Some(state) = after.filter(|_| after != before) {
+            cx.env.enters(state);
         }
         Ok((partition, transition, assignment))
     }
@@ -128,7 +137,8 @@ impl GroupCoordinator {
         };
         for (group_id, group) in shard.latest.groups.iter().filter_map(consumer).collect::<Vec<_>>()
         {
-            for &member in group.members.keys() {
+            for (&member, known) in &group.members {
+                cx.env.takes(known.current.state, MemberEvent::Loaded);
                 self.schedule_member(cx, partition, group_id, (member, &group));
             }
         }
@@ -139,19 +149,27 @@ impl GroupCoordinator {
         &mut self,
         cx: &mut Cx<'_>,
         partition: i32,
-        group: GroupId,
-        member: u32,
+        (group, member): (GroupId, u32),
+        why: MemberEvent,
     ) -> Option<PreparedWrite> {
         let shard = self.shards.get_mut(&partition)?;
         let Group::Consumer(known) = shard.group(group) else { return None };
-        if !known.members.contains_key(&member) {
-            return None;
-        }
+        cx.env.takes(known.state_of(member)?, why);
         let mut transition = Transition::new(group, known.clone());
         transition.fence_member(cx.metadata, member);
         shard.timer.cancel(TimerKey::ConsumerSession(group, member));
         shard.timer.cancel(TimerKey::ConsumerRebalance(group, member));
         let batch = group_batch(cx, Payload::GroupLog(Arc::from(transition.records)), None);
         Some(PreparedWrite { partition, batch, then: Vec::new() })
+    }
+}
+
+/// What a heartbeat is to a member that is known.
+const fn event_of(request: &ConsumerGroupHeartbeatRequest) -> MemberEvent {
+    match request.member_epoch {
+        ConsumerGroupHeartbeatRequest::JOIN_EPOCH => MemberEvent::Joins,
+        ConsumerGroupHeartbeatRequest::LEAVE_STATIC_EPOCH => MemberEvent::LeavesForAWhile,
+        ..0 => MemberEvent::Leaves,
+        _ => MemberEvent::Heartbeat,
     }
 }

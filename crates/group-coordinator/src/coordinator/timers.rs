@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 
+use eosim_types::machine::MemberEvent;
 use eosim_types::{ErrorCode, rule};
 
 use super::GroupCoordinator;
@@ -50,9 +51,13 @@ impl GroupCoordinator {
                     group.on_session_expired(cx, member)
                 })
             }
-            TimerKey::ConsumerSession(group, member)
-            | TimerKey::ConsumerRebalance(group, member) => {
-                self.fence_consumer_member(cx, partition, group, member)
+            TimerKey::ConsumerSession(group, member) => {
+                let why = MemberEvent::SessionTimedOut;
+                self.fence_consumer_member(cx, partition, (group, member), why)
+            }
+            TimerKey::ConsumerRebalance(group, member) => {
+                let why = MemberEvent::RebalanceTimedOut;
+                self.fence_consumer_member(cx, partition, (group, member), why)
             }
             TimerKey::GroupExpiration => self.expire_groups(cx, partition),
         }
