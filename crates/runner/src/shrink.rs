@@ -212,6 +212,7 @@ fn shrink(search: &mut Search<'_>) -> bool {
         any |= search.greedy(&|best| pass::quiet(best, COARSE));
         any |= search.greedy(&pass::scripted);
         any |= search.greedy(&pass::lowered);
+        any |= search.greedy(&pass::less_patience);
         if !any {
             any |= search.greedy(&|best| pass::quiet(best, usize::MAX));
             any |= search.greedy(&pass::lower_picks);

@@ -83,6 +83,21 @@ fn what_is_left_of_a_duplicate_is_aimed_and_needs_no_seed() {
 }
 
 #[test]
+fn what_is_left_of_a_stuck_transaction_waits_no_longer_than_it_must() {
+    let bug = Defect::CoordinatorExpiryKeepsPendingDead;
+    let shrunk = shrinks("expiry-is-refused", bug, "stuck");
+    let limits = shrunk.scenario.limits;
+    assert!(limits.recovery_max_ms < scenario("expiry-is-refused").head().limits.recovery_max_ms);
+    let (before, after) = (shrunk.before.steps, shrunk.after.steps);
+    assert!(
+        after * 10 < before,
+        "{before} {after} {limits:?} {} {}",
+        shrunk.runs,
+        shrunk.scenario.to_json()
+    );
+}
+
+#[test]
 fn a_run_in_which_nothing_is_broken_is_not_shrunk() {
     let (recording, observed) = record(&scenario("lost-responses"), 0, DefectSet::NONE, SILENT);
     assert_eq!(observed.result.verdict, Verdict::Sound);

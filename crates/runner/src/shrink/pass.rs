@@ -3,6 +3,7 @@
 mod aim;
 mod left_out;
 mod numbers;
+mod patience;
 mod quiet;
 mod script;
 mod spelled_out;
@@ -11,6 +12,7 @@ pub(super) use aim::aimed;
 pub(crate) use aim::rules;
 pub(super) use left_out::left_out;
 pub(super) use numbers::lowered;
+pub(super) use patience::less_patience;
 pub(super) use quiet::{fewer_strikes, lower_picks, quiet};
 pub(super) use script::scripted;
 pub(super) use spelled_out::spelled_out;

@@ -3,6 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use eosim_actor::Recorder;
+use eosim_checker::Verdict;
+use eosim_scenario::plan::Limits;
 use eosim_scenario::{Plan, ScenarioFile};
 use eosim_types::{DefectSet, Names};
 use serde_json::Value;
@@ -38,6 +40,8 @@ pub(super) enum Proposal {
     Quiet(Vec<usize>),
     /// This pick is that one.
     Pick(usize, u32),
+    /// So much time is given to end and to recover.
+    Patience(Limits),
 }
 
 /// What is the same in all trials of a search.
@@ -62,6 +66,12 @@ pub(crate) fn plan_of(value: &Value) -> Option<Plan> {
     let names: Vec<&str> = eosim_checker::invariants().iter().map(|one| one.name).collect();
     let file = ScenarioFile::parse("", &value.to_string(), &[], &names).ok()?;
     file.is_fixed().then(|| file.head().clone())
+}
+
+/// What other seeds of the scenario must not need.
+const fn sooner(limits: Limits) -> Limits {
+    let virtual_time_max_ms = limits.virtual_time_max_ms / 4 * 3;
+    Limits { virtual_time_max_ms, recovery_max_ms: limits.recovery_max_ms / 4, ..limits }
 }
 
 /// A plan as JSON.
@@ -89,7 +99,28 @@ impl Terms {
                 let change = |at, picked| if at == *index { *value } else { picked };
                 Some(self.run_and_cut(&best.plan, &best.picks, &change, best.steps))
             }
+            Proposal::Patience(limits) => self.attempt_sooner(best, *limits),
         }
+    }
+
+    /// What gets stuck counts as stuck sooner, if without the defect all is well much sooner still.
+    fn attempt_sooner(&self, best: &Best, limits: Limits) -> Option<Tried> {
+        if self.class.can_be_cut() || self.defects == DefectSet::NONE {
+            return None;
+        }
+        let plan = Plan { limits, ..best.plan.clone() };
+        let unchanged = |_, picked| picked;
+        let mut tried = self.run_and_cut(&plan, &best.picks, &unchanged, best.steps);
+        if tried.found.is_some() {
+            let healthy = Self { defects: DefectSet::NONE, ..self.clone() };
+            let plan = Plan { limits: sooner(limits), ..plan };
+            let ended = healthy.play(&plan, &best.picks, &unchanged, best.steps);
+            let steps = ended.as_ref().map(|(result, _)| result.steps);
+            tried.steps += steps.unwrap_or(best.steps);
+            let is_sound = ended.is_some_and(|(result, _)| result.verdict == Verdict::Sound);
+            tried.found.take_if(|_| !is_sound);
+        }
+        Some(tried)
     }
 
     /// Runs, and once more to the step at which the failure shows and no further.
@@ -117,6 +148,22 @@ impl Terms {
         change: &dyn Fn(usize, u32) -> u32,
         steps_max: u64,
     ) -> (u64, Option<Best>) {
+        let Some((result, best)) = self.play(plan, picks, change, steps_max) else {
+            return (steps_max, None);
+        };
+        let shown = self.class.shows(&result).map(|steps| Best { steps, ..best });
+        (result.steps, shown)
+    }
+
+    /// The run, however it ends; `None` if the checker takes for impossible what a plan that nobody
+    /// would write leads to.
+    fn play(
+        &self,
+        plan: &Plan,
+        picks: &[Pick],
+        change: &dyn Fn(usize, u32) -> u32,
+        steps_max: u64,
+    ) -> Option<(RunResult, Best)> {
         let mut machine = Machine::new(Recorder::new(Guided::new(picks, change)));
         let cut = self.cut(plan, steps_max);
         let mut choose = |site, n| machine.choose_for_plan(site, n);
@@ -129,24 +176,12 @@ impl Terms {
         machine.choices().inner_mut().call(actors.clone());
         machine.watch().follow();
         let run = AssertUnwindSafe(|| machine.run(&cut, assembly, None));
-        // A plan that nobody would write may lead to what the checker takes for impossible.
-        let Ok(result) = catch_unwind(run) else { return (steps_max, None) };
-        let shown = self.class.shows(&result).map(|steps| Best {
-            plan: plan.clone(),
-            value: value_of(plan),
-            picks: machine
-                .choices()
-                .list()
-                .iter()
-                .map(|choice| Pick::of(choice.owned(), &actors))
-                .collect(),
-            steps,
-            story: machine.watch().take_story(),
-            names,
-            actors,
-            successors_ms,
-        });
-        (result.steps, shown)
+        let result = catch_unwind(run).ok()?;
+        let made = machine.choices().list().iter();
+        let picks = made.map(|choice| Pick::of(choice.owned(), &actors)).collect();
+        let (value, story) = (value_of(plan), machine.watch().take_story());
+        let (plan, steps) = (plan.clone(), result.steps);
+        Some((result, Best { plan, value, picks, steps, story, names, actors, successors_ms }))
     }
 
     /// `plan` as it is run: no further than `steps`, if the failure shows at once.

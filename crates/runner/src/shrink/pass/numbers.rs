@@ -64,7 +64,7 @@ pub(crate) fn lowered(best: &Best) -> Vec<Proposal> {
 }
 
 /// Numbers below `number`, the lowest first.
-fn lower(number: u64, least: u64) -> Vec<u64> {
+pub(super) fn lower(number: u64, least: u64) -> Vec<u64> {
     let middle = least + number.saturating_sub(least) / 2;
     let mut lower = vec![least, middle];
     if number.saturating_sub(least) <= 8 {
