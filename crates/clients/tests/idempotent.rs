@@ -142,14 +142,14 @@ fn overtaken_by_the_third_batch(defects: DefectSet) -> (Harness, eosim_clients::
 }
 
 #[test]
-fn an_overtaken_batch_fails_at_the_bump_except_as_released_p_seq_3_p_seq_4() {
+fn an_overtaken_batch_is_renumbered_only_as_released_p_seq_3_p_seq_4() {
     let (released, second) = overtaken_by_the_third_batch(DefectSet::as_released());
     assert_eq!(released.on_wire(), ["t-0 e1 s0+1"], "it will land behind the third");
     assert!(!released.is_complete(second));
     let (mut repaired, second) = overtaken_by_the_third_batch(DefectSet::NONE);
-    assert!(repaired.failure(second).is_some());
+    assert!(repaired.failure(second) == Some(E::RequestTimedOut), "it expired");
     let fourth = repaired.send(0);
-    assert_eq!(repaired.on_wire(), ["t-0 e1 s0+1"]);
+    assert_eq!(repaired.on_wire(), ["t-0 e0 s3+1"], "it follows on the third");
     repaired.answer_produce(0, E::None);
     assert!(repaired.is_complete(fourth) && repaired.failure(fourth).is_none());
 }

@@ -344,15 +344,6 @@ impl RecordAccumulator {
         }
     }
 
-    /// Takes `id` out of its deque, if it waits there.
-    pub(crate) fn take_out(&mut self, id: BatchId) {
-        let batch = &mut self.batches[id];
-        batch.queued = false;
-        if let Some(deque) = self.deques.get_mut(batch.partition) {
-            deque.retain(|&queued| queued != id);
-        }
-    }
-
     /// When the oldest head of a deque expires.
     pub(crate) fn next_expiry(&self) -> Instant {
         let heads = self.deques.values().filter_map(|deque| deque.front());

@@ -250,8 +250,6 @@ impl Sender {
             self.abort_batches(true, &error);
             return;
         }
-        self.fail_overtaken(cx);
-        let manager = self.manager.as_mut().expect("it was there above");
         let batches = &mut self.accumulator.batches;
         manager.bump_idempotent_epoch_and_reset_id_if_needed(batches, &mut cx.env);
         if manager.has_fatal_error() {

@@ -68,11 +68,11 @@ impl TxnPartitionEntry {
         batches[id].tracked = false;
     }
 
-    /// What is in flight although a later batch was acknowledged.
-    pub(crate) fn overtaken(&self) -> impl Iterator<Item = BatchId> {
+    /// Is a batch in flight although a later one was acknowledged? The leader knew nothing of the
+    /// producer then, and took that for the first (L-SEQ-4).
+    pub(crate) fn has_overtaken(&self) -> bool {
         let last_acked = Sequence(self.last_acked_sequence);
-        let behind = self.in_flight.iter().filter(move |b| b.base_sequence.precedes(last_acked));
-        behind.map(|known| known.batch)
+        self.in_flight.iter().any(|known| known.base_sequence.precedes(last_acked))
     }
 
     /// Has a batch in flight been sent before?

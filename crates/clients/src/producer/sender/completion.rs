@@ -1,8 +1,6 @@
 //! What becomes of requests that ended and of the batches in them (`handleProduceResponse`,
 //! `completeBatch`, `failBatch`).
 
-use alloc::vec::Vec;
-
 use eosim_actor::{Correlation, Cx, Site, Stream};
 use eosim_types::message::{ProducePartitionResponse, ProduceResponse, Response};
 use eosim_types::{Defect, ErrorCode, TopicPartition, rule};
@@ -277,15 +275,6 @@ impl Sender {
         }
         self.remove_from_in_flight_batches(*id);
         self.accumulator.batches.release_if_unused(*id);
-    }
-
-    /// Sent again under a new epoch they would land behind what was sent after them.
-    pub(super) fn fail_overtaken(&mut self, cx: &mut Cx<'_>) {
-        let manager = self.manager.as_ref();
-        for id in manager.map_or_else(Vec::new, |manager| manager.overtaken_batches(&cx.env)) {
-            self.accumulator.take_out(id);
-            self.fail_batch(id, &Exception::of(ErrorCode::OutOfOrderSequenceNumber), false, cx);
-        }
     }
 
     /// P-ACC-11, P-ACC-12: completes batches as aborted, without a word to the transaction

@@ -1,7 +1,5 @@
 //! Sequence numbers: assignment, acknowledgement, failure, resolution, epoch bump (P-SEQ).
 
-use alloc::vec::Vec;
-
 use eosim_types::machine::ProducerEvent;
 use eosim_types::message::ProducePartitionResponse;
 use eosim_types::{Defect, Env, ErrorCode, Sequence, TopicPartition, rule};
@@ -11,7 +9,6 @@ use super::{Caller, TransactionManager, TxnRequest};
 use crate::exception::{Exception, ExceptionClass};
 use crate::producer::producer_batch::{BatchId, Batches, ProducerIdAndEpoch};
 use crate::producer::state::State;
-use crate::producer::txn_partition_entry::TxnPartitionEntry;
 
 impl TransactionManager {
     /// `isSendToPartitionAllowed`.
@@ -232,47 +229,33 @@ impl TransactionManager {
         self.partitions_to_rewrite_sequences.insert(partition);
     }
 
-    /// A batch failed. While others that may be written are in flight the bump must wait until
-    /// they have ended, as after an expiry (P-SEQ-6).
+    /// A batch failed. While the bump must wait, it waits as after an expiry (P-SEQ-6).
     fn bump_or_wait(&mut self, failed: BatchId, batches: &Batches, env: &mut Env<'_>) {
-        if self.would_renumber_written(failed, batches, env) {
+        if self.must_bump_wait(failed, batches, env) {
             self.mark_sequence_unresolved(failed, batches, env);
         } else {
             self.request_idempotent_epoch_bump(batches[failed].partition);
         }
     }
 
-    /// The leader refused the number of `refused`, which will be sent again. While others that may
-    /// be written are in flight the bump waits for the next refusal, or for their expiry.
-    fn bump_unless_others_may_be_written(
-        &mut self,
-        refused: BatchId,
-        batches: &Batches,
-        env: &Env<'_>,
-    ) {
-        if !self.would_renumber_written(refused, batches, env) {
+    /// The leader refused the number of `refused`, which will be sent again. A bump that must wait
+    /// waits for the next refusal, or for what is in flight to expire.
+    fn bump_unless_it_must_wait(&mut self, refused: BatchId, batches: &Batches, env: &Env<'_>) {
+        if !self.must_bump_wait(refused, batches, env) {
             self.request_idempotent_epoch_bump(batches[refused].partition);
         }
     }
 
-    /// P-SEQ-3 numbers all batches in flight anew; one that is in the log already would be written
-    /// a second time.
-    fn would_renumber_written(&self, but: BatchId, batches: &Batches, env: &Env<'_>) -> bool {
-        let entry = self.txn_partition_map.get(batches[but].partition);
-        let mut others = entry.iter().flat_map(|entry| entry.in_flight()).map(|other| other.batch);
-        let any = others.any(|id| id != but && batches[id].may_be_written());
-        any && !env.on(Defect::UpstreamProducerBumpRenumbersWritten)
-    }
-
-    /// The batches that the bump to come would number anew although the leader has written later
-    /// ones: it knew nothing of the producer and took them for the first (L-SEQ-4).
-    pub(crate) fn overtaken_batches(&self, env: &Env<'_>) -> Vec<BatchId> {
-        if self.is_transactional() || env.on(Defect::UpstreamProducerOvertakenRenumbered) {
-            return Vec::new();
-        }
-        let starting_anew = self.partitions_to_rewrite_sequences.iter();
-        let entries = starting_anew.filter_map(|&partition| self.txn_partition_map.get(partition));
-        entries.flat_map(TxnPartitionEntry::overtaken).collect()
+    /// P-SEQ-3 numbers all batches in flight anew. One that is in the log already would be written a
+    /// second time, and one that a later batch has overtaken would be written behind that.
+    fn must_bump_wait(&self, but: BatchId, batches: &Batches, env: &Env<'_>) -> bool {
+        let Some(entry) = self.txn_partition_map.get(batches[but].partition) else { return false };
+        let mut others = entry.in_flight().iter().map(|other| other.batch);
+        let rewritten = others.any(|id| id != but && batches[id].may_be_written())
+            && !env.on(Defect::UpstreamProducerBumpRenumbersWritten);
+        let reordered =
+            entry.has_overtaken() && !env.on(Defect::UpstreamProducerOvertakenRenumbered);
+        rewritten || reordered
     }
 
     /// P-SEQ-8, for idempotent producers.
@@ -354,7 +337,7 @@ impl TransactionManager {
             return true;
         }
         if !self.is_transactional() {
-            self.bump_unless_others_may_be_written(id, batches, env);
+            self.bump_unless_it_must_wait(id, batches, env);
             return true;
         }
         let producer = self.producer;
@@ -383,7 +366,7 @@ impl TransactionManager {
             return false;
         }
         if mark.is_none_or(|unresolved| unresolved == batch.base_sequence.0) {
-            self.bump_unless_others_may_be_written(id, batches, env);
+            self.bump_unless_it_must_wait(id, batches, env);
         }
         true
     }
