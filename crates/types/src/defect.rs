@@ -254,7 +254,8 @@ defects! {
     UpstreamLeaderOldMarkerClearsGuard = "upstream.leader.old_marker_clears_guard", Upstream,
         ["healthy-producer-failed"],
         "A marker that comes again clears the verification of a later transaction (L-GRD-5).";
-    UpstreamControllerLateAlterPartition = "upstream.controller.late_alter_partition", Upstream, [],
+    UpstreamControllerLateAlterPartition = "upstream.controller.late_alter_partition", Upstream,
+        ["acknowledged-lost"],
         "An AlterPartition that was refused is accepted when its first copy arrives later (L-ISR-1, L-ISR-2).";
     UpstreamCoordinatorMarkerSkippedWithoutLeader = "upstream.coordinator.marker_skipped_without_leader", Upstream, [],
         "A marker for a partition without a leader is skipped for good (C-MRK-5, KAFKA-20734).";
