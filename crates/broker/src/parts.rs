@@ -53,14 +53,14 @@ impl Parts<'_> {
             return;
         }
         let led = self.replica_manager.partitions.get(tp).filter(|p| p.is_leader());
-        let Some(high_watermark) = led.map(|partition| partition.log.high_watermark()) else {
-            return;
-        };
+        let Some(led) = led else { return };
         match tp.topic {
             Topic::TRANSACTION_STATE => {
-                self.transaction_coordinator.on_log_change(io, tp.partition, high_watermark);
+                let confirmed = led.confirmed_high_watermark();
+                self.transaction_coordinator.on_log_change(io, tp.partition, confirmed);
             }
             Topic::CONSUMER_OFFSETS => {
+                let high_watermark = led.log.high_watermark();
                 self.group_coordinator.on_log_change(io, tp.partition, high_watermark);
             }
             _ => {}

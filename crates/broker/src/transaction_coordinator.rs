@@ -161,9 +161,9 @@ impl TransactionCoordinatorService {
     }
 
     /// A partition of `__transaction_state` has changed.
-    pub(crate) fn on_log_change(&mut self, io: &mut Io<'_>, partition: i32, high_watermark: i64) {
+    pub(crate) fn on_log_change(&mut self, io: &mut Io<'_>, partition: i32, confirmed: i64) {
         let (coordinator, mut ctx) = self.parts(io);
-        coordinator.on_high_watermark(&mut ctx, partition, high_watermark);
+        coordinator.on_confirmed(&mut ctx, partition, confirmed);
     }
 
     /// Markers were answered, or the connection broke.
@@ -303,8 +303,8 @@ impl TransactionCoordinatorService {
         };
         let log = &led.log;
         let records = log.batches().take(readable).flat_map(transaction_log_records);
-        let (end, high_watermark) = (log.log_end_offset(), log.high_watermark());
-        coordinator.on_loaded(&mut ctx, partition, epoch, records, end, high_watermark);
+        let (end, confirmed) = (log.log_end_offset(), led.confirmed_high_watermark());
+        coordinator.on_loaded(&mut ctx, partition, epoch, records, end, confirmed);
     }
 }
 

@@ -93,8 +93,8 @@ impl TransactionCoordinator {
         self.resigned(cx, partition, leader_epoch);
     }
 
-    /// A log was read: its records in order from the log start to `log_end_offset`, and the high
-    /// watermark by now. Ignored if the broker has resigned meanwhile.
+    /// A log was read: its records in order from the log start to `log_end_offset`, and how far it
+    /// is below the high watermark and confirmed by replicas in this epoch. Ignored if the broker has resigned meanwhile.
     pub fn on_loaded<'r>(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -102,25 +102,25 @@ impl TransactionCoordinator {
         coordinator_epoch: CoordinatorEpoch,
         records: impl IntoIterator<Item = &'r TransactionLogRecord>,
         log_end_offset: i64,
-        high_watermark: i64,
+        confirmed_offset: i64,
     ) {
-        self.loaded(cx, partition, coordinator_epoch, records, log_end_offset, high_watermark);
+        self.loaded(cx, partition, coordinator_epoch, records, log_end_offset, confirmed_offset);
         self.run_marker_sender(cx);
     }
 
-    /// The high watermark of a partition of `__transaction_state` that the broker leads has moved.
-    /// Only needed while [`Self::awaits_high_watermark`] says so; more calls do no harm.
-    pub fn on_high_watermark(&mut self, cx: &mut Ctx<'_>, partition: i32, high_watermark: i64) {
-        if self.awaits_high_watermark() {
-            self.high_watermark_moved(cx, partition, high_watermark);
+    /// More of a partition of `__transaction_state` that the broker leads is confirmed.
+    /// Only needed while [`Self::awaits_confirmation`] says so; more calls do no harm.
+    pub fn on_confirmed(&mut self, cx: &mut Ctx<'_>, partition: i32, confirmed_offset: i64) {
+        if self.awaits_confirmation() {
+            self.confirmed(cx, partition, confirmed_offset);
             self.run_marker_sender(cx);
         }
     }
 
-    /// A load waits for its high watermark (the repair of H-2), or is being read.
+    /// A load waits to be confirmed (the repair of H-2), or is being read.
     #[inline]
     #[must_use]
-    pub fn awaits_high_watermark(&self) -> bool {
+    pub fn awaits_confirmation(&self) -> bool {
         !self.state_manager.loading_partitions.is_empty()
     }
 

@@ -62,7 +62,9 @@ impl TransactionCoordinator {
         self.channel_manager.remove_markers_for_txn_topic_partition(cx, partition);
     }
 
-    /// The whole log is read. Acts on it now, or once it is all below the high watermark.
+    /// The whole log is read. Acts on it now, or once all of it is confirmed: replicated by the ISR,
+    /// as that shows in this leader epoch. A high watermark of an earlier epoch does not do: a replica
+    /// with a longer log, in which the transaction was decided otherwise, may be elected next.
     pub(crate) fn loaded<'r>(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -70,7 +72,7 @@ impl TransactionCoordinator {
         coordinator_epoch: CoordinatorEpoch,
         records: impl IntoIterator<Item = &'r TransactionLogRecord>,
         log_end_offset: i64,
-        high_watermark: i64,
+        confirmed_offset: i64,
     ) {
         rule!(cx.env, "C-PART-3");
         let count = cx.metadata.partition_count(Topic::TRANSACTION_STATE);
@@ -79,29 +81,24 @@ impl TransactionCoordinator {
         if !is_wanted || count != self.state_manager.transaction_topic_partition_count {
             return;
         }
-        if high_watermark < log_end_offset {
+        if confirmed_offset < log_end_offset {
             rule!(cx.env, "H-2");
         }
         let metadata = read_records(cx, records);
         let acts_above = cx.env.on(Defect::UpstreamCoordinatorLoadActsAboveHighWatermark);
-        if acts_above || high_watermark >= log_end_offset {
+        if acts_above || confirmed_offset >= log_end_offset {
             self.install(cx, partition, coordinator_epoch, metadata);
         } else {
-            let waiting = LoadingPartition::AwaitingHighWatermark { metadata, log_end_offset };
+            let waiting = LoadingPartition::AwaitingConfirmation { metadata, log_end_offset };
             self.state_manager.loading_partitions.insert(key, waiting);
         }
     }
 
-    /// Takes up the loads that waited for this high watermark, the older ones first (C-LOAD-8).
-    pub(crate) fn high_watermark_moved(
-        &mut self,
-        cx: &mut Ctx<'_>,
-        partition: i32,
-        high_watermark: i64,
-    ) {
+    /// Takes up the loads that waited for this, the older ones first (C-LOAD-8).
+    pub(crate) fn confirmed(&mut self, cx: &mut Ctx<'_>, partition: i32, confirmed_offset: i64) {
         let is_reached = |(&(loading, epoch), load): (&(i32, CoordinatorEpoch), &_)| match load {
-            LoadingPartition::AwaitingHighWatermark { log_end_offset, .. }
-                if loading == partition && *log_end_offset <= high_watermark =>
+            LoadingPartition::AwaitingConfirmation { log_end_offset, .. }
+                if loading == partition && *log_end_offset <= confirmed_offset =>
             {
                 Some((loading, epoch))
             }
@@ -111,7 +108,7 @@ impl TransactionCoordinator {
         let reached: Vec<_> = loading.iter().filter_map(is_reached).collect();
         for key in reached {
             let load = self.state_manager.loading_partitions.remove(&key);
-            if let Some(LoadingPartition::AwaitingHighWatermark { metadata, .. }) = load {
+            if let Some(LoadingPartition::AwaitingConfirmation { metadata, .. }) = load {
                 self.install(cx, key.0, key.1, metadata);
             }
         }

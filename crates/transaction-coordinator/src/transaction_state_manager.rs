@@ -29,7 +29,7 @@ pub(crate) enum LoadingPartition {
     Reading,
     /// All is read; acted on once the high watermark has reached the end of what was read (the
     /// repair of H-2).
-    AwaitingHighWatermark { metadata: MetadataPerTransactionalId, log_end_offset: i64 },
+    AwaitingConfirmation { metadata: MetadataPerTransactionalId, log_end_offset: i64 },
 }
 
 /// What a lookup of a transactional id finds (`CoordinatorEpochAndTxnMetadata`).

@@ -260,7 +260,7 @@ defects! {
     UpstreamCoordinatorMarkerSkippedWithoutLeader = "upstream.coordinator.marker_skipped_without_leader", Upstream, [],
         "A marker for a partition without a leader is skipped for good (C-MRK-5, KAFKA-20734).";
     UpstreamCoordinatorLoadActsAboveHighWatermark = "upstream.coordinator.load_acts_above_high_watermark", Upstream, [],
-        "A new coordinator acts on Prepare… records above the high watermark (H-2).";
+        "A new coordinator acts on Prepare… records that its replicas have not confirmed to it (H-2, H-1).";
     UpstreamCoordinatorPartialLoadInstalled = "upstream.coordinator.partial_load_installed", Upstream, [],
         "What a coordinator has read before an error is taken for all there is (C-LOAD-4, H-6).";
     UpstreamCoordinatorCompletionWaitsForWakeUp = "upstream.coordinator.completion_waits_for_wake_up", Upstream, [],

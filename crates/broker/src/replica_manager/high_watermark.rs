@@ -27,20 +27,10 @@ impl Partition {
     /// Moves the high watermark on if it can be (L-HW-2). True if it has moved. A deposed leader's
     /// cannot: its followers fetch elsewhere, its ISR is not altered any more (L-FO-3).
     pub(crate) fn maybe_increment_leader_high_watermark(&mut self, io: &mut Io<'_>) -> bool {
-        let min_isr = self.effective_min_isr(io);
-        let Role::Leader(leadership) = &self.role else { return false };
-        rule!(io.env, "L-HW-2");
-        if leadership.isr.committed.len() < min_isr {
-            return false;
+        let Some(candidate) = self.high_watermark_candidate(io) else { return false };
+        if let Role::Leader(leadership) = &mut self.role {
+            leadership.confirmed_offset = leadership.confirmed_offset.max(candidate);
         }
-        let log_end_offset = self.log.log_end_offset();
-        let candidate = leadership
-            .remote_replicas
-            .iter()
-            .filter(|replica| replica.log_end_offset < log_end_offset)
-            .filter(|replica| holds_high_watermark_back(io, leadership, replica, log_end_offset))
-            .map(|replica| replica.log_end_offset)
-            .fold(log_end_offset, i64::min);
         if candidate <= self.log.high_watermark() {
             return false;
         }
@@ -49,7 +39,33 @@ impl Partition {
         true
     }
 
-    /// A follower has fetched (`updateFollowerFetchState`). True if a watermark has moved.
+    /// What all replicas have that count, if they are enough.
+    fn high_watermark_candidate(&self, io: &mut Io<'_>) -> Option<i64> {
+        let min_isr = self.effective_min_isr(io);
+        let Role::Leader(leadership) = &self.role else { return None };
+        rule!(io.env, "L-HW-2");
+        if leadership.isr.committed.len() < min_isr {
+            return None;
+        }
+        let log_end_offset = self.log.log_end_offset();
+        let behind = leadership
+            .remote_replicas
+            .iter()
+            .filter(|replica| replica.log_end_offset < log_end_offset)
+            .filter(|replica| holds_high_watermark_back(io, leadership, replica, log_end_offset))
+            .map(|replica| replica.log_end_offset);
+        Some(behind.fold(log_end_offset, i64::min))
+    }
+
+    /// How far the log is below the high watermark and known to be the ISR's in this leader epoch;
+    /// -1 if nothing is, or it does not lead.
+    pub(crate) fn confirmed_high_watermark(&self) -> i64 {
+        let confirmed = self.leadership().map_or(-1, |leadership| leadership.confirmed_offset);
+        confirmed.min(self.log.high_watermark())
+    }
+
+    /// A follower has fetched (`updateFollowerFetchState`). True if a watermark has moved, or more
+    /// of the log is confirmed.
     pub(crate) fn note_follower_fetch(
         &mut self,
         io: &mut Io<'_>,
@@ -61,8 +77,11 @@ impl Partition {
         replica.update_fetch_state(&mut io.env, fetch);
         self.maybe_expand_isr(io, follower);
         let has_advanced = before.0 != fetch.fetch_offset;
+        let confirmed = self.confirmed_high_watermark();
         let high_watermark_moved = has_advanced && self.maybe_increment_leader_high_watermark(io);
-        high_watermark_moved || before.1 != fetch.log_start_offset
+        high_watermark_moved
+            || before.1 != fetch.log_start_offset
+            || self.confirmed_high_watermark() != confirmed
     }
 
     /// Until `at`, the fetches of a follower have shown its log end to be that of the leader, as

@@ -23,6 +23,9 @@ pub(crate) struct Leadership {
     pub(crate) isr: Isr,
     /// The other replicas (`remoteReplicasMap`).
     pub(crate) remote_replicas: Vec<Replica>,
+    /// Up to here the ISR has shown to hold what this leader holds, by fetches of this leader epoch;
+    /// Kafka does not note it. The high watermark may come from an earlier epoch.
+    pub(crate) confirmed_offset: i64,
 }
 
 /// The replica's part.
@@ -151,6 +154,7 @@ impl Partition {
                 leader_epoch_start_offset: self.log.log_end_offset(),
                 isr,
                 remote_replicas: Vec::new(),
+                confirmed_offset: -1,
             },
         }
     }
@@ -159,6 +163,7 @@ impl Partition {
     fn begin_leader_epoch(&mut self, io: &mut Io<'_>, leadership: &mut Leadership) {
         rule!(io.env, "L-LEP-1");
         leadership.leader_epoch_start_offset = self.log.log_end_offset();
+        leadership.confirmed_offset = -1;
         self.log.assign_epoch_start(self.leader_epoch, leadership.leader_epoch_start_offset);
         if io.env.on(Defect::LeaderOpenAcceptBeforeStateRecovered) {
             self.log.forget_producers();

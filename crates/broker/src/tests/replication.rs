@@ -391,3 +391,22 @@ fn a_silent_follower_leaves_the_isr_l_isr_3_l_isr_4() {
     assert_eq!(produced_one(cluster.answer(produced).unwrap()), (E::None, 0));
     assert_eq!(cluster.image(1).partitions[&t(0)].isr, [BrokerId(1), BrokerId(2)]);
 }
+
+/// What its predecessor has told it of the high watermark says nothing of replicas with longer logs.
+#[test]
+fn a_new_leader_confirms_its_log_by_fetches_of_its_own_epoch_h_2() {
+    let mut cluster = Setup::three(2).build();
+    cluster.run_for(10);
+    assert_eq!(produced_one(cluster.ask(1, produce_to(t(0), batch(7, 0, 0, 1)))), (E::None, 0));
+    cluster.run_for(1_000);
+    assert_eq!(cluster.replica(1, t(0)).confirmed_high_watermark(), 1);
+    cluster.cut(3, 2);
+    cluster.kill(1, CrashKind::Process);
+    cluster.run_for(12_000);
+    let led = cluster.replica(2, t(0));
+    assert!(led.is_leader());
+    assert_eq!((led.log.high_watermark(), led.confirmed_high_watermark()), (1, -1));
+    cluster.heal();
+    cluster.run_for(3_000);
+    assert_eq!(cluster.replica(2, t(0)).confirmed_high_watermark(), 1);
+}

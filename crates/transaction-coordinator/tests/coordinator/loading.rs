@@ -82,7 +82,7 @@ fn an_unreadable_log_ends_the_load_case_78_c_load_4() {
     world.elect(0);
     world.finish_load(0, &[], 5, 5);
     assert_eq!(world.describe(), "TRANSACTIONAL_ID_NOT_FOUND");
-    assert!(!world.coordinator.awaits_high_watermark());
+    assert!(!world.coordinator.awaits_confirmation());
 }
 
 #[test]
@@ -111,12 +111,12 @@ fn two_loads_that_await_one_high_watermark_both_end_c_load_8_h_2() {
     for epoch in [1, 2] {
         world.finish_load(epoch, &[given(Ongoing, 10, 2).record()], 3, 1);
     }
-    world.call(|c, cx| c.on_high_watermark(cx, partition, 2));
+    world.call(|c, cx| c.on_confirmed(cx, partition, 2));
     assert_eq!(world.describe(), "COORDINATOR_LOAD_IN_PROGRESS");
-    world.call(|c, cx| c.on_high_watermark(cx, partition, 3));
+    world.call(|c, cx| c.on_confirmed(cx, partition, 3));
     assert_eq!(world.describe(), "Ongoing(10,2)");
     assert_eq!(world.known().coordinator_epoch, CoordinatorEpoch(2));
-    assert!(!world.coordinator.awaits_high_watermark());
+    assert!(!world.coordinator.awaits_confirmation());
 }
 
 #[test]
@@ -172,11 +172,11 @@ fn a_load_waits_for_the_high_watermark_hazard_h_2_repaired() {
     world.finish_load(0, &[given(PrepareCommit, 10, 2).record()], 8, 7);
     world.now.0 += 1;
     let partition = world.partition();
-    world.call(|c, cx| c.on_high_watermark(cx, partition, 7));
-    world.call(|c, cx| c.on_high_watermark(cx, partition + 1, 8));
+    world.call(|c, cx| c.on_confirmed(cx, partition, 7));
+    world.call(|c, cx| c.on_confirmed(cx, partition + 1, 8));
     assert_eq!(world.describe(), "COORDINATOR_LOAD_IN_PROGRESS");
     assert_eq!(world.marker_log, [""; 0]);
-    world.call(|c, cx| c.on_high_watermark(cx, partition, 8));
+    world.call(|c, cx| c.on_confirmed(cx, partition, 8));
     assert_eq!(world.describe(), "CompleteCommit(10,2)");
     // As released, what lies above it is acted on.
     let mut world = World::cold();
