@@ -21,3 +21,4 @@ pub mod reported;
 pub mod results;
 pub mod settings;
 pub mod share;
+pub mod testing;
