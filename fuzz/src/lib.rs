@@ -55,7 +55,8 @@ fn good() -> &'static Good {
         }
         let case = root.join("crates/runner/tests/conformance");
         let text = |path: &Path| fs::read_to_string(path).expect("reads");
-        Good::new(&run, vec![text(&scenario)], vec![text(&first_json(&case).expect("a case"))])
+        let case = text(&first_json(&case).expect("a case"));
+        Good::new(&run, &[text(&scenario)], &[case])
     })
 }
 

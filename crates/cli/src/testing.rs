@@ -219,7 +219,7 @@ impl Sweep {
         };
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..self.jobs).map(|_| scope.spawn(work)).collect();
-            let ended = workers.into_iter().map(|worker| worker.join());
+            let ended = workers.into_iter().map(std::thread::ScopedJoinHandle::join);
             for ended in ended.collect::<Vec<_>>() {
                 match ended {
                     Ok(Ok(())) => {}

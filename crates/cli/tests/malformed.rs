@@ -48,11 +48,8 @@ fn good(folder: &Folder) -> Good {
         "transactions/late-end-txn.json",
     ];
     let scenarios = scenarios.map(|name| fs::read_to_string(library(name)).expect("reads"));
-    Good::new(
-        &run,
-        scenarios.into(),
-        cases(Path::new(&library("../crates/runner/tests/conformance"))),
-    )
+    let cases = cases(Path::new(&library("../crates/runner/tests/conformance")));
+    Good::new(&run, &scenarios, &cases)
 }
 
 /// Recorded cases below `folder`, the small ones.

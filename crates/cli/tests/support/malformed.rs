@@ -303,10 +303,10 @@ pub(crate) struct Good {
 
 impl Good {
     /// Those that are in the folder `run`, whose store has a second sweep called `other`; and these.
-    pub(crate) fn new(run: &Path, scenarios: Vec<String>, cases: Vec<String>) -> Self {
+    pub(crate) fn new(run: &Path, scenarios: &[String], cases: &[String]) -> Self {
         let of = |kind: &Kind| match kind {
-            Kind::Scenario => scenarios.clone(),
-            Kind::Case => cases.clone(),
+            Kind::Scenario => scenarios.to_vec(),
+            Kind::Case => cases.to_vec(),
             kind => vec![fs::read_to_string(run.join(kind.file())).expect("a kept file")],
         };
         Self { inputs: KINDS.iter().map(of).collect(), run: run.to_path_buf() }

@@ -79,7 +79,8 @@ pub(super) fn named(run: &Path) -> Result<PathBuf, InputError> {
         return artefacts::find_folder(run);
     }
     let above = run.parent().unwrap_or(Path::new(""));
-    let stores = [Path::new(".").join(above), Path::new(STORE).join(above)];
+    let here = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+    let stores = [here.to_path_buf(), Path::new(STORE).join(above)];
     let found = stores.iter().find_map(|store| last_begun(&kept_runs(store).ok()?));
     found.map_or_else(|| artefacts::find_folder(run), Ok)
 }
@@ -92,7 +93,7 @@ fn last_begun(runs: &[KeptRun]) -> Option<PathBuf> {
     let mut sweeps = runs.iter().rev().filter(is_sweep);
     let unfinished = sweeps.clone().find(can_go_on);
     let found = unfinished.or_else(|| latest.filter(is_sweep)).or_else(|| sweeps.next());
-    found.map(|run| run.path.components().collect())
+    found.map(|run| run.path.clone())
 }
 
 fn is_merged(folder: &Path) -> bool {
