@@ -7,6 +7,7 @@ mod lengths;
 mod paths;
 mod readme;
 mod scenarios;
+mod supply;
 
 use std::path::Path;
 
@@ -25,5 +26,6 @@ pub(crate) fn run(root: &Path) -> Vec<String> {
     complaints.extend(scenarios::check(root));
     complaints.extend(library::check(root));
     complaints.extend(readme::check(root));
+    complaints.extend(supply::check(root));
     complaints
 }

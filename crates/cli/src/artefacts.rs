@@ -8,7 +8,7 @@ use eosim_report::run_report::{self, Filter, RunReport};
 use eosim_runner::explain::Explain;
 use eosim_runner::look;
 use eosim_runner::recording::{MODEL_VERSION, Observed, Recording};
-use eosim_runner::store::{self, RunFolder, StoreError};
+use eosim_runner::store::{self, Checkpoint, RunFolder, StoreError};
 use eosim_runner::{InputError, RNG_VERSION, ScenarioFile};
 use eosim_types::digest::Digest;
 use serde_json::{Value, json};
@@ -159,7 +159,9 @@ pub fn explain(
     recording: &Recording,
     run: &Observed,
 ) -> Result<Option<String>, StoreError> {
-    let runs = RUNS.min(STEPS / recording.steps.max(1));
+    // Faults act between steps, too.
+    let length = recording.steps.max(run.lines.len() as u64);
+    let runs = RUNS.min(STEPS / length.max(1));
     let explain = Explain { recording, runs, describe: render::DESCRIBE };
     // An explanation that goes wrong must not take the verdict with it.
     let Ok(Ok(found)) = catch_unwind(AssertUnwindSafe(|| explain.run())) else { return Ok(None) };
@@ -225,6 +227,13 @@ pub fn place(path: &Path) -> Option<PathBuf> {
     exact(path).or_else(completed)
 }
 
+/// How many runs a sweep has, if that is what the user means by `path` and none of them failed.
+#[must_use]
+pub fn without_failures(path: &Path) -> Option<u64> {
+    let state = Checkpoint::read(&place(path)?).ok()?.state;
+    (state.failed() == 0).then(|| state.seeds())
+}
+
 /// The `choices.json` that the user means by `path`: the file itself, the folder that holds it, or
 /// a run with one failing seed; `latest` and unique prefixes are completed, in `sim-runs` too.
 ///
@@ -249,7 +258,14 @@ pub fn find_choices(path: &Path) -> Result<PathBuf, InputError> {
         .collect();
     failures.sort();
     match failures.as_slice() {
-        [] => Err(InputError::new(name(), "", "a folder without choices.json", expected)),
+        [] => {
+            let found = match without_failures(path) {
+                Some(seeds) => format!("a sweep in which none of {seeds} runs failed"),
+                None => "a folder without choices.json".to_string(),
+            };
+            let expected = format!("{expected}; eosim run SCENARIO --seed N keeps any run");
+            Err(InputError::new(name(), "", found, expected))
+        }
         [only] => Ok(only.clone()),
         [first, ..] => {
             let found = format!("a sweep with {} failing seeds", failures.len());

@@ -12,7 +12,7 @@ mod explain;
 mod guide;
 mod list;
 mod man;
-mod merge;
+pub mod merge;
 mod recipe;
 mod replay;
 mod report;

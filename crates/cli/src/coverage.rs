@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use eosim_runner::sweep::SweepSummary;
-use eosim_runner::{Count, InputError};
+use eosim_runner::{Count, InputError, json};
 use eosim_types::Marks;
 use eosim_types::machine::{CellName, StateName};
 use eosim_types::rules::why_unreached;
@@ -66,10 +66,10 @@ impl Coverage {
     /// # Errors
     /// If it cannot be read, or is no `coverage.json`.
     pub fn read(path: &Path) -> Result<Self, InputError> {
-        let wrong = |found: String| {
-            InputError::new(path.display().to_string(), "", found, "a coverage.json of format 1")
-        };
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let expected = "a coverage.json of format 1";
+        let wrong =
+            |found: String| InputError::new(path.display().to_string(), "", found, expected);
+        let text = json::read_text(path, json::FILE_MAX, expected)?;
         let value: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if value["format"] != 1 {
             return Err(wrong(format!("format {}", value["format"])));
@@ -191,6 +191,7 @@ fn faults(value: &Value) -> Option<BTreeMap<String, Count>> {
 
 fn add(sums: &mut Counts, counts: &Counts) {
     for (name, count) in counts {
-        *sums.entry(name.clone()).or_default() += count;
+        let sum = sums.entry(name.clone()).or_default();
+        *sum = sum.saturating_add(*count);
     }
 }

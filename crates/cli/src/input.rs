@@ -7,6 +7,7 @@ use eosim_runner::{InputError, Override, ScenarioFile, invariants};
 use eosim_types::{Defect, DefectSet};
 
 use crate::args::ModelArgs;
+use crate::output;
 
 /// Scenarios below a folder of this name are run first.
 const REGRESSIONS: &str = "regressions";
@@ -98,19 +99,35 @@ pub fn scenario(path: &Path, model: &Model) -> Result<ScenarioFile, InputError> 
 /// # Errors
 /// If one cannot be read or is wrong, or two have one name.
 pub fn scenarios(paths: &[PathBuf], model: &Model) -> Result<Vec<ScenarioFile>, InputError> {
-    let files = scenario_paths(paths)?;
-    let mut read: Vec<ScenarioFile> = Vec::with_capacity(files.len());
-    for file in files {
-        let scenario = scenario(&file, model)?;
-        let name = &scenario.head().name;
-        if let Some(first) = read.iter().find(|known| known.head().name == *name) {
-            let found = format!("{}, the name of {} too", quoted(name), first.file());
-            let expected = "a name of its own";
-            return Err(InputError::new(scenario.file(), "name", found, expected));
+    let mut read = Vec::new();
+    scenario_paths(paths)?.iter().try_for_each(|file| add(&mut read, file, model))?;
+    Ok(read)
+}
+
+/// The same to look at, not to run: one that is wrong is named on standard error and left out.
+///
+/// # Errors
+/// If `paths` cannot be read.
+pub fn good_scenarios(paths: &[PathBuf]) -> Result<Vec<ScenarioFile>, InputError> {
+    let mut read = Vec::new();
+    for file in scenario_paths(paths)? {
+        if let Err(error) = add(&mut read, &file, &Model::default()) {
+            output::print_error(error);
         }
-        read.push(scenario);
     }
     Ok(read)
+}
+
+/// Reads `file`, whose name must be none of those that were `read`.
+fn add(read: &mut Vec<ScenarioFile>, file: &Path, model: &Model) -> Result<(), InputError> {
+    let scenario = scenario(file, model)?;
+    let name = &scenario.head().name;
+    if let Some(first) = read.iter().find(|known| known.head().name == *name) {
+        let found = format!("{}, the name of {} too", quoted(name), first.file());
+        return Err(InputError::new(scenario.file(), "name", found, "a name of its own"));
+    }
+    read.push(scenario);
+    Ok(())
 }
 
 fn scenario_paths(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {

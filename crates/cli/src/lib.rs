@@ -17,6 +17,8 @@ pub mod pages;
 pub mod panics;
 pub mod progress;
 pub mod render;
+pub mod reported;
 pub mod results;
 pub mod settings;
 pub mod share;
+pub mod testing;

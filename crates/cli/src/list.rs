@@ -9,6 +9,9 @@ use eosim_types::{Defect, ErrorCode};
 use crate::args::Format;
 use crate::names;
 
+/// Cells are aligned that have at most so many characters.
+const WIDEST: usize = 240;
+
 /// Rows of equal keys, to be printed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table {
@@ -57,7 +60,8 @@ impl Table {
         let width = |column: usize| {
             rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
         };
-        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        let widths = (0..columns).map(|column| width(column).unwrap_or(0).min(WIDEST));
+        let widths: Vec<usize> = widths.collect();
         let line = |row: &Vec<String>| {
             let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
             cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"

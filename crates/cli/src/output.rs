@@ -5,6 +5,8 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use eosim_types::visible::visible;
+
 use crate::args::OutputArgs;
 
 /// Prints `text` on standard output.
@@ -12,8 +14,14 @@ use crate::args::OutputArgs;
 /// # Errors
 /// If it cannot be written, except to a pipe that was closed.
 pub fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let (text, mut out) = (plain(text), io::stdout().lock());
     quiet_if_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// `text`, in which nothing moves a cursor or changes a colour, whatever it was made of. JSON stays
+/// JSON.
+fn plain(text: &str) -> String {
+    visible(text, &['\n', '\t'])
 }
 
 fn quiet_if_closed(result: io::Result<()>) -> io::Result<()> {
@@ -27,7 +35,7 @@ fn quiet_if_closed(result: io::Result<()>) -> io::Result<()> {
 pub fn talk(how: &OutputArgs, text: &str) {
     if !how.quiet {
         // Talk; who does not listen misses nothing.
-        let _ = writeln!(io::stderr(), "{text}");
+        let _ = writeln!(io::stderr(), "{}", plain(text));
     }
 }
 
@@ -40,7 +48,7 @@ pub fn print_error(error: impl Display) {
 /// The text of an error.
 #[must_use]
 pub fn error_text(error: impl Display) -> String {
-    format!("eosim: error: {error}")
+    plain(&format!("eosim: error: {error}"))
 }
 
 #[cfg(test)]
@@ -56,5 +64,6 @@ mod tests {
     #[test]
     fn errors_are_named() {
         assert_eq!(error_text("no such file"), "eosim: error: no such file");
+        assert_eq!(error_text("no \u{1b}[31mfile"), "eosim: error: no \\u001b[31mfile");
     }
 }

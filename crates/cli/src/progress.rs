@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use eosim_types::visible::visible;
+
 use crate::args::ProgressMode;
 
 /// The time between two plain lines.
@@ -110,7 +112,7 @@ impl Progress {
 
 fn eprint_all(text: &str) {
     // Talk; who does not listen misses nothing.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(visible(text, &['\n', '\t']).as_bytes());
 }
 
 fn failures(count: u64) -> String {

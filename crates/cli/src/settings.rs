@@ -2,13 +2,12 @@
 //! so that a sweep is resumed, and sweeps are merged, only if they belong together.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use eosim_runner::recording::MODEL_VERSION;
 use eosim_runner::store::MANIFEST;
 use eosim_runner::sweep::Sweep;
-use eosim_runner::{InputError, RNG_VERSION};
+use eosim_runner::{InputError, RNG_VERSION, json};
 use serde_json::{Value, json};
 
 use crate::args::Partition;
@@ -117,6 +116,15 @@ impl Settings {
         self.count.map(|count| self.first_seed.saturating_add(count))
     }
 
+    /// How many runs there are in all, if there is an end.
+    #[must_use]
+    pub fn runs(&self) -> Option<u64> {
+        let own =
+            |count: u64| count.saturating_sub(self.partition.part - 1).div_ceil(self.partition.of);
+        let scenarios = self.scenarios.len() as u64;
+        self.count.map(|count| own(count).saturating_mul(scenarios))
+    }
+
     /// Do both have the same share of the same seeds?
     #[must_use]
     pub fn is_same_share(&self, other: &Self) -> bool {
@@ -173,8 +181,9 @@ impl Settings {
 pub fn read_manifest(folder: &Path) -> Result<(String, Value), InputError> {
     let path = folder.join(MANIFEST);
     let name = path.display().to_string();
-    let wrong = |found: String| InputError::new(&name, "", found, "the manifest of a sweep");
-    let text = fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+    let expected = "the manifest of a sweep";
+    let wrong = |found: String| InputError::new(&name, "", found, expected);
+    let text = json::read_text(&path, json::FILE_MAX, expected)?;
     let manifest = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     Ok((name, manifest))
 }

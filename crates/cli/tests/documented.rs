@@ -228,3 +228,25 @@ fn first_json(folder: &std::path::Path) -> Option<std::path::PathBuf> {
         false => path.extension().is_some_and(|e| e == "json").then(|| path.clone()),
     })
 }
+
+/// The gate works in a fresh clone, as it stands: what is reported is what was swept.
+#[test]
+fn the_gate_of_the_readme_reports_its_own_sweep() {
+    let folder = folder();
+    let readme = file("README.md");
+    let section = readme.split("\n## ").find(|section| section.starts_with("As a gate in CI"));
+    let all = commands(section.expect("the section"));
+    let (reports, sweeps): (Vec<&str>, Vec<&str>) =
+        all.into_iter().partition(|command| command.contains(" report "));
+    assert!(reports.len() > 3 && !sweeps.is_empty(), "{reports:?} {sweeps:?}");
+    understood(&folder, sweeps[0]);
+    for command in reports {
+        let words = smaller(command);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let said = folder.ends(&words, 0).out;
+        let own = [&words[..2], &["--as", "json"]].concat();
+        let run = folder.ends(&own, 0).out;
+        assert!(run.contains("\"--profile\",\"ci\""), "{run}");
+        assert!(said.contains("seeds") || said.contains("<testsuites"), "{command}: {said}");
+    }
+}

@@ -66,7 +66,7 @@ fn a_wrong_scenario_is_refused_with_place_and_nearest_name() {
     folder.write("scenarios/broken.json", "[]");
     refused(
         &folder,
-        &["list", "scenarios"],
+        &["sweep", "scenarios"],
         &expect![[r#"
         eosim: error: scenarios/broken.json: found a list of 0, expected an object with "format" and "name" and "about" and "cluster"
     "#]],
@@ -262,7 +262,7 @@ fn a_recording_that_is_none_is_refused() {
         &folder,
         &["replay", "not-utf8"],
         &expect![[r#"
-        eosim: error: not-utf8/choices.json: found stream did not contain valid UTF-8, expected a readable choices.json
+        eosim: error: not-utf8/choices.json: found bytes that are not UTF-8, expected UTF-8 text
     "#]],
     );
 }

@@ -42,3 +42,40 @@ fn what_cannot_be_reported_is_refused() {
     let refused = folder.ends(&["report", "torn", "--as", "junti"], 2);
     assert!(refused.err.contains("junit"), "{}", refused.err);
 }
+
+/// What the JSON form says is missing.
+fn missing(folder: &Folder, run: &str) -> serde_json::Value {
+    let text = folder.ends(&["report", run, "--as", "json"], 0).out;
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    value["missing"].clone()
+}
+
+#[test]
+fn a_report_says_what_is_missing_of_the_whole() {
+    let folder = Folder::new();
+    let lost = library("idempotence/lost-responses.json");
+    let sweep = |out: &str, more: &[&str]| {
+        let words = ["sweep", &lost, "--set", "requires=[]", "--out", out];
+        folder.eosim(&[&words[..], more].concat())
+    };
+    sweep("whole", &["--count", "5"]);
+    assert_eq!(missing(&folder, "whole/latest"), 0);
+    sweep("share", &["--count", "5", "--partition", "2/2"]);
+    assert_eq!(missing(&folder, "share/latest"), 0);
+    folder.ends(&["merge", "share", "-o", "merged"], 12);
+    assert_eq!(missing(&folder, "merged"), 3);
+    let defect = ["--count", "400", "--defect", "leader.index.drop_abort_entry"];
+    sweep("stopped", &[&defect[..], &["--max-fail", "1"]].concat());
+    assert!(missing(&folder, "stopped/latest").as_u64() > Some(300));
+    for (form, says) in [
+        ("text", "MISSING    3 of 5 runs: this is no verdict over the whole"),
+        ("markdown", "**MISSING**: 3 of 5 runs"),
+        ("html", "<dt>MISSING</dt><dd>3 of 5 runs"),
+        ("github", "::error title=the sweep is not whole::3 of 5 runs"),
+        ("junit", "<error type=\"MISSING\" message=\"3 of 5 runs"),
+    ] {
+        let told = folder.ends(&["report", "merged", "--as", form], 0).out;
+        assert!(told.contains(says), "{form}: {told}");
+        assert!(!folder.ends(&["report", "whole/latest", "--as", form], 0).out.contains(says));
+    }
+}

@@ -162,6 +162,8 @@ fn a_sweep_that_never_reaches_what_it_requires_is_vacuous() {
     let (out, lines) = sweep(r#"{"rule":"L-MRK-5"},{"cell":"coordinator/Ongoing/timed out"}"#, 12);
     let never = "required, but it never happened: cell coordinator/Ongoing/timed out";
     assert!(out.contains(never) && !out.contains("L-MRK-5"), "{out}");
+    let last = "2 seeds, 0 failed, but no pass: example-1-commit-abort-commit VACUOUS; artefacts";
+    assert!(out.contains(last), "{out}");
     let missing = r#""missing":["cell coordinator/Ongoing/timed out"]"#;
     assert_eq!(lines.matches(missing).count(), 2, "{lines}");
     let (_, lines) = sweep(r#"{"state":"coordinator/CompleteAbort"},{"rule":"L-MRK-5"}"#, 0);
@@ -236,7 +238,8 @@ fn expectations_and_requirements_decide_the_exit_code() {
     let sweep = |more: &[&str], code| {
         folder.ends(&[&["sweep", "expects.json"], &count[..], more].concat(), code)
     };
-    assert!(sweep(&[], 13).out.contains("NO VIOLATION"));
+    let last = "300 seeds, 0 failed, but no pass: expects NO VIOLATION; artefacts";
+    assert!(sweep(&[], 13).out.contains(last));
     assert!(sweep(&["--defect", DEFECT], 0).out.contains("violation, as expected"));
     folder.ends(&["run", "expects.json"], 13);
     let stall = library("transactions/gc-stall.json");
@@ -312,4 +315,33 @@ fn a_closed_pipe_ends_nothing_badly() {
     let mut child = list.stdout(Stdio::piped()).spawn().expect("starts");
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("ends").code(), Some(0));
+}
+
+#[test]
+fn a_recording_with_another_label_is_refused() {
+    let folder = Folder::new();
+    caught(&folder);
+    let path = change(&folder, "\"scenario\":\"zombie-fencing\"", "\"scenario\":\"mixed\"");
+    let refused = folder.ends(&["replay", &path], 2);
+    let message = "scenario: found \"mixed\", expected \"zombie-fencing\", as the plan is called";
+    assert!(refused.err.contains(message), "{}", refused.err);
+    change(&folder, "\"scenario\":\"mixed\"", "\"scenario\":\"zombie-fencing\"");
+    change(&folder, "\"verdict\":\"", "\"verdict\":\"x");
+    let differs = folder.ends(&["replay", &path, "--expect-recorded"], 14);
+    assert!(differs.err.contains("verdict: recorded x"), "{}", differs.err);
+}
+
+#[test]
+fn a_sweep_without_failures_has_nothing_to_explain() {
+    let folder = Folder::new();
+    let scenario = library("examples/example-1-commit-abort-commit.json");
+    folder.ends(&["sweep", &scenario, "--count", "3"], 0);
+    let told = folder.ends(&["explain", "latest"], 0);
+    assert_eq!(told.out, "nothing to explain: none of the 3 runs of latest failed\n");
+    let refused = folder.ends(&["replay", "latest"], 2);
+    let message = "latest: found a sweep in which none of 3 runs failed, expected a choices.json";
+    assert!(refused.err.contains(message), "{}", refused.err);
+    let refused = folder.ends(&["diff", &scenario, "--b-kafka", "4.1"], 2);
+    let message = "found a scenario, expected a kept run, or --seed N beside it";
+    assert!(refused.err.contains(message), "{}", refused.err);
 }

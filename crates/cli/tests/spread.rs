@@ -77,8 +77,8 @@ fn recipes_are_good_scripts() {
         folder.write(kind, &text);
         text
     };
-    let kinds = ["slurm", "parallel", "kubernetes", "github"];
-    let [slurm, _, kubernetes, github] = kinds.map(print);
+    let kinds = ["slurm", "parallel", "kubernetes", "github", "gitlab"];
+    let [slurm, _, kubernetes, github, gitlab] = kinds.map(print);
     for script in ["slurm", "parallel"] {
         let bash = Command::new("bash").args(["-n", script]).current_dir(folder.path()).status();
         assert!(bash.is_ok_and(|status| status.success()), "{script}");
@@ -89,18 +89,44 @@ fn recipes_are_good_scripts() {
     );
     assert!(kubernetes.contains("completions: 3\n") && kubernetes.contains("image: \"a/b:1\""));
     assert!(github.contains("share: [1, 2, 3]\n") && github.contains("\"$SHARE/3\""), "{github}");
-    for text in [&kubernetes, &github] {
+    assert!(gitlab.contains("parallel: 3\n") && gitlab.contains("junit: junit.xml"), "{gitlab}");
+    for (at, script) in shells(&github).chain(shells(&gitlab)).enumerate() {
+        folder.write("part", &script);
+        let bash = Command::new("bash").args(["-n", "part"]).current_dir(folder.path()).status();
+        assert!(bash.is_ok_and(|status| status.success()), "{at}: {script}");
+    }
+    for kind in ["github", "gitlab"] {
+        let gate = folder.ends(&["recipe", kind], 0).out;
+        assert!(gate.contains("sweep scenarios --profile ci "), "{gate}");
+    }
+    for text in [&kubernetes, &github, &gitlab] {
         for line in text.lines() {
             let indent = line.len() - line.trim_start().len();
             assert!(indent % 2 == 0 && !line.contains('\t') && !line.ends_with(' '), "{line:?}");
         }
     }
     assert_eq!(github.matches("${{ ").count(), github.matches(" }}").count());
-    for text in [&kubernetes, &github] {
+    for text in [&kubernetes, &github, &gitlab] {
         assert!(text.contains("case $code in 3|10|11|12|13) exit 0 ;; esac"), "{text}");
     }
     folder.ends(&["recipe", "slurm", "--", "a", "--partition", "1/2"], 2);
     folder.ends(&["recipe", "slurm", "--partitions", "0"], 2);
+}
+
+/// The shell scripts in a YAML file, which stand below a line that ends with `|`.
+fn shells(yaml: &str) -> impl Iterator<Item = String> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let lines: Vec<&str> = yaml.lines().collect();
+    let begins = |at: &usize| lines[*at].ends_with("run: |") || lines[*at].ends_with("- |");
+    let starts: Vec<usize> = (0..lines.len()).filter(begins).collect();
+    let script = |at: &usize| {
+        let depth = indent(lines[*at]);
+        let inside = lines[at + 1..].iter().take_while(|line| indent(line) > depth);
+        inside.map(|line| format!("{line}\n")).collect()
+    };
+    let scripts: Vec<String> = starts.iter().map(script).collect();
+    assert_eq!(scripts.len(), 2, "{yaml}");
+    scripts.into_iter()
 }
 
 /// The job of a recipe that merges, with an `eosim` that does nothing but end with `code`, and makes
@@ -525,4 +551,41 @@ fn limits_of_a_run_can_be_set() {
     assert!(folder.read("a/latest/summary.jsonl").contains("\"steps\":10"), "{}", steps.out);
     folder.ends(&short(&lost, "b", &["--count", "1", "--virtual-time-max", "1ms"]), 11);
     assert!(folder.read("b/latest/summary.jsonl").contains("\"verdict\":\"stuck\""));
+}
+
+#[test]
+fn latest_means_for_resume_what_was_begun_last() {
+    let folder = Folder::new();
+    let lost = library("idempotence/lost-responses.json");
+    folder.ends(&short(&lost, "sim-runs", &["--count", "1"]), 0);
+    let ended = folder.list("sim-runs");
+    let more = ["--count", "120", "--jobs", "1", "--checkpoint-interval", "20ms"];
+    let mut command = folder.command(&short(&lost, "sim-runs", &more));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
+    let begun = loop {
+        let begun = folder.list("sim-runs").into_iter().find(|name| !ended.contains(name));
+        let progress = begun.as_ref().map(|begun| format!("sim-runs/{begun}/progress.json"));
+        if progress.is_some_and(|progress| folder.path().join(progress).exists()) {
+            break begun.expect("a sweep");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    child.kill().expect("is killed");
+    child.wait().expect("ends");
+    for latest in ["--resume=latest", "--resume=sim-runs/latest"] {
+        let told = folder.ends(&["sweep", latest, "--progress", "none"], 0);
+        assert!(told.err.contains(&format!("in sim-runs/{begun}")), "{}", told.err);
+    }
+    assert_eq!(folder.read("sim-runs/latest/summary.jsonl").lines().count(), 120);
+}
+
+#[test]
+fn a_run_that_was_killed_before_its_manifest_is_pruned() {
+    let folder = Folder::new();
+    folder.write("sim-runs/20260101T000000Z-mixed-000001/manifest.json.part", "{");
+    folder.write("sim-runs/20260101T000000Z-mine/file", "is no run");
+    let listed = folder.ends(&["store", "list"], 0).out;
+    assert!(listed.contains("-mixed-000001  unfinished  not begun"), "{listed}");
+    folder.ends(&["store", "prune", "--keep", "0"], 0);
+    assert_eq!(folder.list("sim-runs"), ["20260101T000000Z-mine"]);
 }

@@ -11,6 +11,7 @@ mod group_log;
 mod json;
 pub mod page;
 pub mod run_report;
+pub mod shell;
 pub mod summary;
 pub mod sweep_report;
 pub mod transaction_log;

@@ -113,9 +113,9 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// The width of the widest, in characters.
+/// The width of the widest, in characters; beyond some, nothing is aligned.
 fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
-    texts.map(|text| text.chars().count()).max().unwrap_or(0)
+    texts.map(|text| text.chars().count()).max().unwrap_or(0).min(WIDTH)
 }
 
 /// Lines in columns, each behind `sign`; what else is said of one stands below it.

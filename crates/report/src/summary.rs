@@ -75,7 +75,14 @@ impl ScenarioSummary {
     /// How many runs there were.
     #[must_use]
     pub const fn runs(&self) -> u64 {
-        self.sound + self.expected + self.safety + self.liveness + self.inconclusive
+        let sound = self.sound.saturating_add(self.expected);
+        self.failed().saturating_add(sound).saturating_add(self.inconclusive)
+    }
+
+    /// How many runs broke a promise or got stuck.
+    #[must_use]
+    pub const fn failed(&self) -> u64 {
+        self.safety.saturating_add(self.liveness)
     }
 
     /// In a word or two; in capitals if something is wrong.
@@ -107,6 +114,12 @@ impl ScenarioSummary {
     }
 }
 
+/// Names are aligned that have at most so many characters, as those of scenarios do.
+const NAME: usize = 100;
+
+/// So many scenarios without a pass are named in a line.
+const TOLD: usize = 3;
+
 /// What came out of a sweep.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 pub struct SweepSummary {
@@ -119,7 +132,7 @@ impl SweepSummary {
     #[must_use]
     pub fn text(&self) -> String {
         let names = self.scenarios.iter().map(|scenario| scenario.name.chars().count());
-        let width = names.max().unwrap_or(0).max("scenario".len());
+        let width = names.max().unwrap_or(0).clamp("scenario".len(), NAME);
         let mut text = String::new();
         line(
             &mut text,
@@ -143,6 +156,20 @@ impl SweepSummary {
             details(&mut text, scenario);
         }
         text
+    }
+
+    /// The scenarios that did not pass though no run failed, behind the number of those that did:
+    /// `, but no pass: mixed VACUOUS`; nothing if there is none.
+    #[must_use]
+    pub fn others(&self) -> String {
+        let is_other = |one: &&ScenarioSummary| !one.passed() && one.failed() == 0;
+        let others = self.scenarios.iter().filter(is_other);
+        let told: Vec<_> = others.map(|one| format!("{} {}", one.name, one.verdict())).collect();
+        match told.len().saturating_sub(TOLD) {
+            _ if told.is_empty() => String::new(),
+            0 => format!(", but no pass: {}", told.join(", ")),
+            more => format!(", but no pass: {} and {more} more", told[..TOLD].join(", ")),
+        }
     }
 
     /// `{"format":1,"scenarios":[…]}`, on one line.
@@ -186,7 +213,7 @@ fn details(text: &mut String, scenario: &ScenarioSummary) {
         line(text, format_args!("  {name}: each run lacks something required: {missing}"));
     }
     if scenario.violation_missing {
-        let kind = if scenario.safety + scenario.liveness > 0 { " of that kind" } else { "" };
+        let kind = if scenario.failed() > 0 { " of that kind" } else { "" };
         line(text, format_args!("  {name}: expects a violation, and there was none{kind}"));
     }
     for seed in &scenario.nondeterministic {

@@ -17,6 +17,9 @@ pub struct SweepReport {
     pub name: String,
     /// The arguments that the tool was called with.
     pub arguments: Vec<String>,
+    /// How many runs belong to the sweep and were not made: it was stopped, or shares of it were not
+    /// there to be merged.
+    pub missing: u64,
     /// In the order of the sweep, each with its file.
     pub scenarios: Vec<(ScenarioSummary, String)>,
     /// The failing seeds that were kept.
@@ -101,6 +104,7 @@ fn json(report: &SweepReport) -> String {
     let text = Object::new()
         .raw("format", 1)
         .string("run", &report.name)
+        .raw("missing", report.missing)
         .raw("arguments", list(report.arguments.iter().map(|word| string(word))))
         .raw("scenarios", list(report.scenarios.iter().map(|(one, _)| scenario_json(one))))
         .raw("failures", list(report.failures.iter().map(failure)))
@@ -120,11 +124,18 @@ fn reason(scenario: &ScenarioSummary) -> String {
 
 impl SweepReport {
     fn runs(&self) -> u64 {
-        self.scenarios.iter().map(|(one, _)| one.runs()).sum()
+        self.scenarios.iter().fold(0, |sum: u64, (one, _)| sum.saturating_add(one.runs()))
+    }
+
+    /// What it lacks of a whole sweep, if anything.
+    fn lacks(&self) -> Option<String> {
+        let (runs, missing) = (self.runs(), self.missing);
+        let all = runs.saturating_add(missing);
+        (missing > 0).then(|| format!("{missing} of {all} runs: this is no verdict over the whole"))
     }
 
     fn failed(&self) -> u64 {
-        self.scenarios.iter().map(|(one, _)| one.safety + one.liveness).sum()
+        self.scenarios.iter().fold(0, |sum: u64, (one, _)| sum.saturating_add(one.failed()))
     }
 
     /// The kept failures by kind, in the order in which each was met first.

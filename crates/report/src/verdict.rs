@@ -6,6 +6,7 @@ use eosim_checker::{Anomaly, Stuck, Verdict};
 use eosim_types::Instant;
 
 use crate::dump_log::line;
+use crate::shell::quoted;
 
 /// Which run a verdict is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,9 +101,12 @@ fn more(text: &mut String, count: usize, names: &[&str]) {
 
 fn reproduce(text: &mut String, run: RunName<'_>) {
     match run.folder {
-        Some(folder) => line(text, format_args!("  reproduce: eosim replay {folder}/choices.json")),
+        Some(folder) => {
+            let choices = quoted(&format!("{folder}/choices.json"));
+            line(text, format_args!("  reproduce: eosim replay {choices}"));
+        }
         None => {
-            let RunName { scenario, seed, .. } = run;
+            let (scenario, seed) = (quoted(run.scenario), run.seed);
             line(text, format_args!("  reproduce: eosim run {scenario} --seed {seed}"));
         }
     }

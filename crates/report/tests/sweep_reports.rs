@@ -9,7 +9,7 @@ fn failure(seed: u64, fingerprint: &str) -> ReportedFailure {
         scenario: "mixed".into(),
         seed,
         what: "aborted-read".into(),
-        summary: format!("r0 <\"read_committed\"> was given v{seed}, 100% aborted\u{1}"),
+        summary: format!("r0 <\"read_committed\"> was given v{seed}, 100% aborted\u{1}\u{1b}[2J"),
         rule: "K-FILT-2".into(),
         fingerprint: fingerprint.into(),
         folder: format!("sim-runs/s/failures/{seed}"),
@@ -47,6 +47,7 @@ fn report() -> SweepReport {
     SweepReport {
         name: "sweep-1".into(),
         arguments: vec!["sweep".into(), "scenarios".into()],
+        missing: 2,
         scenarios: [sound, failed, vacuous, undecided].map(with_file).into(),
         failures: vec![failure(3, "aa"), failure(4, "bb"), failure(5, "aa")],
         coverage: vec![("rules".into(), [376, 11, 126]), ("cells".into(), [9, 0, 1])],
@@ -63,31 +64,34 @@ fn junit_has_a_test_case_for_each_scenario() {
     check(
         "junit",
         &expect![[r#"
-        <?xml version="1.0" encoding="UTF-8"?>
-        <testsuites tests="4" failures="2" errors="1">
-          <testsuite name="sweep-1" tests="4" failures="2" errors="1" skipped="0">
-            <testcase classname="eosim" name="calm"/>
-            <testcase classname="eosim" name="mixed">
-              <failure type="VIOLATION" message="VIOLATION: seed 3: aborted-read">aborted-read at seed 3: r0 &lt;"read_committed"&gt; was given v3, 100% aborted
-        rule K-FILT-2
-        eosim replay sim-runs/s/failures/3
-        aborted-read at seed 4: r0 &lt;"read_committed"&gt; was given v4, 100% aborted
-        rule K-FILT-2
-        eosim replay sim-runs/s/failures/4
-        aborted-read at seed 5: r0 &lt;"read_committed"&gt; was given v5, 100% aborted
-        rule K-FILT-2
-        eosim replay sim-runs/s/failures/5
-        </failure>
-            </testcase>
-            <testcase classname="eosim" name="late-marker">
-              <failure type="VACUOUS" message="VACUOUS: it never happened: late_request"></failure>
-            </testcase>
-            <testcase classname="eosim" name="long">
-              <error type="INCONCLUSIVE" message="INCONCLUSIVE: see the summary"></error>
-            </testcase>
-          </testsuite>
-        </testsuites>
-    "#]],
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuites tests="5" failures="2" errors="2">
+              <testsuite name="sweep-1" tests="5" failures="2" errors="2" skipped="0">
+                <testcase classname="eosim" name="calm"/>
+                <testcase classname="eosim" name="mixed">
+                  <failure type="VIOLATION" message="VIOLATION: seed 3: aborted-read">aborted-read at seed 3: r0 &lt;"read_committed"&gt; was given v3, 100% aborted\u0001\u001b[2J
+            rule K-FILT-2
+            eosim replay sim-runs/s/failures/3
+            aborted-read at seed 4: r0 &lt;"read_committed"&gt; was given v4, 100% aborted\u0001\u001b[2J
+            rule K-FILT-2
+            eosim replay sim-runs/s/failures/4
+            aborted-read at seed 5: r0 &lt;"read_committed"&gt; was given v5, 100% aborted\u0001\u001b[2J
+            rule K-FILT-2
+            eosim replay sim-runs/s/failures/5
+            </failure>
+                </testcase>
+                <testcase classname="eosim" name="late-marker">
+                  <failure type="VACUOUS" message="VACUOUS: it never happened: late_request"></failure>
+                </testcase>
+                <testcase classname="eosim" name="long">
+                  <error type="INCONCLUSIVE" message="INCONCLUSIVE: see the summary"></error>
+                </testcase>
+                <testcase classname="eosim" name="every run was made">
+                  <error type="MISSING" message="2 of 26 runs: this is no verdict over the whole"/>
+                </testcase>
+              </testsuite>
+            </testsuites>
+        "#]],
     );
 }
 
@@ -96,12 +100,13 @@ fn github_annotates_each_kind_of_failure_once() {
     check(
         "github",
         &expect![[r#"
-        ::error file=scenarios/mixed.json,title=aborted-read in mixed at seed 3 (2 seeds of this kind)::r0 <"read_committed"> was given v3, 100%25 aborted%0Arule K-FILT-2%0Aeosim replay sim-runs/s/failures/3
-        ::error file=scenarios/mixed.json,title=aborted-read in mixed at seed 4::r0 <"read_committed"> was given v4, 100%25 aborted%0Arule K-FILT-2%0Aeosim replay sim-runs/s/failures/4
-        ::error file=scenarios/late-marker.json,title=late-marker::VACUOUS: it never happened: late_request
-        ::error file=scenarios/long.json,title=long::INCONCLUSIVE: see the summary
-        ::notice title=eosim::24 seeds, 3 failed
-    "#]],
+            ::error title=the sweep is not whole::2 of 26 runs: this is no verdict over the whole
+            ::error file=scenarios/mixed.json,title=aborted-read in mixed at seed 3 (2 seeds of this kind)::r0 <"read_committed"> was given v3, 100%25 aborted\u0001\u001b[2J%0Arule K-FILT-2%0Aeosim replay sim-runs/s/failures/3
+            ::error file=scenarios/mixed.json,title=aborted-read in mixed at seed 4::r0 <"read_committed"> was given v4, 100%25 aborted\u0001\u001b[2J%0Arule K-FILT-2%0Aeosim replay sim-runs/s/failures/4
+            ::error file=scenarios/late-marker.json,title=late-marker::VACUOUS: it never happened: late_request
+            ::error file=scenarios/long.json,title=long::INCONCLUSIVE: see the summary
+            ::notice title=eosim::24 seeds, 3 failed
+        "#]],
     );
 }
 
@@ -110,58 +115,59 @@ fn markdown_can_be_pasted() {
     check(
         "markdown",
         &expect![[r##"
-        # eosim: sweep-1
+            # eosim: sweep-1
 
-        - **seeds**: 24, 3 failed
-        - **scenarios**: 4, 3 did not pass
-        - **made by**: eosim sweep scenarios
+            - **seeds**: 24, 3 failed
+            - **MISSING**: 2 of 26 runs: this is no verdict over the whole
+            - **scenarios**: 4, 3 did not pass
+            - **made by**: eosim sweep scenarios
 
-        ## Failures
+            ## Failures
 
-        - **aborted-read**: r0 &lt;"read\_committed"&gt; was given v3, 100% aborted
-        - **rule**: K-FILT-2
-        - **seeds**: mixed 3, mixed 5
-        - **fingerprint**: aa
+            - **aborted-read**: r0 &lt;"read\_committed"&gt; was given v3, 100% aborted\\u0001\\u001b\[2J
+            - **rule**: K-FILT-2
+            - **seeds**: mixed 3, mixed 5
+            - **fingerprint**: aa
 
-        ```sh
-        eosim explain sim-runs/s/failures/3
-        eosim replay sim-runs/s/failures/3
-        eosim shrink sim-runs/s/failures/3
-        ```
+            ```sh
+            eosim explain sim-runs/s/failures/3
+            eosim replay sim-runs/s/failures/3
+            eosim shrink sim-runs/s/failures/3
+            ```
 
-        - **aborted-read**: r0 &lt;"read\_committed"&gt; was given v4, 100% aborted
-        - **rule**: K-FILT-2
-        - **seeds**: mixed 4
-        - **fingerprint**: bb
+            - **aborted-read**: r0 &lt;"read\_committed"&gt; was given v4, 100% aborted\\u0001\\u001b\[2J
+            - **rule**: K-FILT-2
+            - **seeds**: mixed 4
+            - **fingerprint**: bb
 
-        ```sh
-        eosim explain sim-runs/s/failures/4
-        eosim replay sim-runs/s/failures/4
-        eosim shrink sim-runs/s/failures/4
-        ```
+            ```sh
+            eosim explain sim-runs/s/failures/4
+            eosim replay sim-runs/s/failures/4
+            eosim shrink sim-runs/s/failures/4
+            ```
 
-        ## Scenarios
+            ## Scenarios
 
-        | scenario | verdict | runs | sound | expected | safety | stuck | other | vacuous |
-        |---|---|---|---|---|---|---|---|---|
-        | mixed | VIOLATION | 6 | 3 | 0 | 3 | 0 | 0 | 0 |
-        | late-marker | VACUOUS | 6 | 6 | 0 | 0 | 0 | 0 | 0 |
-        | long | INCONCLUSIVE | 6 | 0 | 0 | 0 | 0 | 6 | 0 |
-        | calm | sound | 6 | 6 | 0 | 0 | 0 | 0 | 0 |
+            | scenario | verdict | runs | sound | expected | safety | stuck | other | vacuous |
+            |---|---|---|---|---|---|---|---|---|
+            | mixed | VIOLATION | 6 | 3 | 0 | 3 | 0 | 0 | 0 |
+            | late-marker | VACUOUS | 6 | 6 | 0 | 0 | 0 | 0 | 0 |
+            | long | INCONCLUSIVE | 6 | 0 | 0 | 0 | 0 | 6 | 0 |
+            | calm | sound | 6 | 6 | 0 | 0 | 0 | 0 | 0 |
 
-        ## Faults
+            ## Faults
 
-        | fault | applied | effective |
-        |---|---|---|
-        | crash | 5 | 3 |
+            | fault | applied | effective |
+            |---|---|---|
+            | crash | 5 | 3 |
 
-        ## Reached
+            ## Reached
 
-        |  | reached | never | cannot be |
-        |---|---|---|---|
-        | rules | 376 | 11 | 126 |
-        | cells | 9 | 0 | 1 |
-    "##]],
+            |  | reached | never | cannot be |
+            |---|---|---|---|
+            | rules | 376 | 11 | 126 |
+            | cells | 9 | 0 | 1 |
+        "##]],
     );
 }
 
@@ -170,43 +176,44 @@ fn text_is_for_a_terminal() {
     check(
         "text",
         &expect![[r#"
-        eosim: sweep-1
-          seeds      24, 3 failed
-          scenarios  4, 3 did not pass
-          made by    eosim sweep scenarios
+            eosim: sweep-1
+              seeds      24, 3 failed
+              MISSING    2 of 26 runs: this is no verdict over the whole
+              scenarios  4, 3 did not pass
+              made by    eosim sweep scenarios
 
-        Failures
-          aborted-read  r0 <"read_committed"> was given v3, 100% aborted
-          rule          K-FILT-2
-          seeds         mixed 3, mixed 5
-          fingerprint   aa
-          eosim explain sim-runs/s/failures/3
-          eosim replay sim-runs/s/failures/3
-          eosim shrink sim-runs/s/failures/3
-          aborted-read  r0 <"read_committed"> was given v4, 100% aborted
-          rule          K-FILT-2
-          seeds         mixed 4
-          fingerprint   bb
-          eosim explain sim-runs/s/failures/4
-          eosim replay sim-runs/s/failures/4
-          eosim shrink sim-runs/s/failures/4
+            Failures
+              aborted-read  r0 <"read_committed"> was given v3, 100% aborted[2J
+              rule          K-FILT-2
+              seeds         mixed 3, mixed 5
+              fingerprint   aa
+              eosim explain sim-runs/s/failures/3
+              eosim replay sim-runs/s/failures/3
+              eosim shrink sim-runs/s/failures/3
+              aborted-read  r0 <"read_committed"> was given v4, 100% aborted[2J
+              rule          K-FILT-2
+              seeds         mixed 4
+              fingerprint   bb
+              eosim explain sim-runs/s/failures/4
+              eosim replay sim-runs/s/failures/4
+              eosim shrink sim-runs/s/failures/4
 
-        Scenarios
-          scenario     verdict       runs  sound  expected  safety  stuck  other  vacuous
-          mixed        VIOLATION     6     3      0         3       0      0      0
-          late-marker  VACUOUS       6     6      0         0       0      0      0
-          long         INCONCLUSIVE  6     0      0         0       0      6      0
-          calm         sound         6     6      0         0       0      0      0
+            Scenarios
+              scenario     verdict       runs  sound  expected  safety  stuck  other  vacuous
+              mixed        VIOLATION     6     3      0         3       0      0      0
+              late-marker  VACUOUS       6     6      0         0       0      0      0
+              long         INCONCLUSIVE  6     0      0         0       0      6      0
+              calm         sound         6     6      0         0       0      0      0
 
-        Faults
-          fault  applied  effective
-          crash  5        3
+            Faults
+              fault  applied  effective
+              crash  5        3
 
-        Reached
-                 reached  never  cannot be
-          rules  376      11     126
-          cells  9        0      1
-    "#]],
+            Reached
+                     reached  never  cannot be
+              rules  376      11     126
+              cells  9        0      1
+        "#]],
     );
 }
 
@@ -215,7 +222,7 @@ fn json_is_one_value() {
     check(
         "json",
         &expect![[r#"
-            {"format":1,"run":"sweep-1","arguments":["sweep","scenarios"],"scenarios":[{"scenario":"calm","verdict":"sound","runs":6,"sound":6,"expected":0,"safety":0,"liveness":0,"inconclusive":0,"vacuous":0,"missing":[],"steps":0,"faults":[{"name":"crash","applied":1,"effective":1}],"never_effective":[],"violation_missing":false,"nondeterministic":[],"failures":[]},{"scenario":"mixed","verdict":"VIOLATION","runs":6,"sound":3,"expected":0,"safety":3,"liveness":0,"inconclusive":0,"vacuous":0,"missing":[],"steps":900,"faults":[{"name":"crash","applied":4,"effective":2}],"never_effective":[],"violation_missing":false,"nondeterministic":[],"failures":[{"seed":3,"what":"aborted-read"}]},{"scenario":"late-marker","verdict":"VACUOUS","runs":6,"sound":6,"expected":0,"safety":0,"liveness":0,"inconclusive":0,"vacuous":0,"missing":[],"steps":0,"faults":[],"never_effective":["late_request"],"violation_missing":false,"nondeterministic":[],"failures":[]},{"scenario":"long","verdict":"INCONCLUSIVE","runs":6,"sound":0,"expected":0,"safety":0,"liveness":0,"inconclusive":6,"vacuous":0,"missing":[],"steps":0,"faults":[],"never_effective":[],"violation_missing":false,"nondeterministic":[],"failures":[]}],"failures":[{"scenario":"mixed","seed":3,"what":"aborted-read","summary":"r0 <\"read_committed\"> was given v3, 100% aborted\u0001","rule":"K-FILT-2","fingerprint":"aa","folder":"sim-runs/s/failures/3"},{"scenario":"mixed","seed":4,"what":"aborted-read","summary":"r0 <\"read_committed\"> was given v4, 100% aborted\u0001","rule":"K-FILT-2","fingerprint":"bb","folder":"sim-runs/s/failures/4"},{"scenario":"mixed","seed":5,"what":"aborted-read","summary":"r0 <\"read_committed\"> was given v5, 100% aborted\u0001","rule":"K-FILT-2","fingerprint":"aa","folder":"sim-runs/s/failures/5"}],"coverage":[{"of":"rules","counts":{"reached":376,"never":11,"cannot_be":126}},{"of":"cells","counts":{"reached":9,"never":0,"cannot_be":1}}]}
+            {"format":1,"run":"sweep-1","missing":2,"arguments":["sweep","scenarios"],"scenarios":[{"scenario":"calm","verdict":"sound","runs":6,"sound":6,"expected":0,"safety":0,"liveness":0,"inconclusive":0,"vacuous":0,"missing":[],"steps":0,"faults":[{"name":"crash","applied":1,"effective":1}],"never_effective":[],"violation_missing":false,"nondeterministic":[],"failures":[]},{"scenario":"mixed","verdict":"VIOLATION","runs":6,"sound":3,"expected":0,"safety":3,"liveness":0,"inconclusive":0,"vacuous":0,"missing":[],"steps":900,"faults":[{"name":"crash","applied":4,"effective":2}],"never_effective":[],"violation_missing":false,"nondeterministic":[],"failures":[{"seed":3,"what":"aborted-read"}]},{"scenario":"late-marker","verdict":"VACUOUS","runs":6,"sound":6,"expected":0,"safety":0,"liveness":0,"inconclusive":0,"vacuous":0,"missing":[],"steps":0,"faults":[],"never_effective":["late_request"],"violation_missing":false,"nondeterministic":[],"failures":[]},{"scenario":"long","verdict":"INCONCLUSIVE","runs":6,"sound":0,"expected":0,"safety":0,"liveness":0,"inconclusive":6,"vacuous":0,"missing":[],"steps":0,"faults":[],"never_effective":[],"violation_missing":false,"nondeterministic":[],"failures":[]}],"failures":[{"scenario":"mixed","seed":3,"what":"aborted-read","summary":"r0 <\"read_committed\"> was given v3, 100% aborted\u0001\u001b[2J","rule":"K-FILT-2","fingerprint":"aa","folder":"sim-runs/s/failures/3"},{"scenario":"mixed","seed":4,"what":"aborted-read","summary":"r0 <\"read_committed\"> was given v4, 100% aborted\u0001\u001b[2J","rule":"K-FILT-2","fingerprint":"bb","folder":"sim-runs/s/failures/4"},{"scenario":"mixed","seed":5,"what":"aborted-read","summary":"r0 <\"read_committed\"> was given v5, 100% aborted\u0001\u001b[2J","rule":"K-FILT-2","fingerprint":"aa","folder":"sim-runs/s/failures/5"}],"coverage":[{"of":"rules","counts":{"reached":376,"never":11,"cannot_be":126}},{"of":"cells","counts":{"reached":9,"never":0,"cannot_be":1}}]}
         "#]],
     );
 }
@@ -235,7 +242,7 @@ fn every_form_is_bounded_however_many_seeds_failed() {
     let github = FORMS.iter().find(|known| known.name == "github").expect("a form");
     let annotations = (github.render)(&many);
     assert_eq!(annotations.matches("::error ").count(), 10);
-    assert!(annotations.contains("1992 more kinds of trouble"), "{annotations}");
+    assert!(annotations.contains("1993 more kinds of trouble"), "{annotations}");
     for form in FORMS.iter().filter(|form| form.name != "json") {
         assert!((form.render)(&many).len() < 64 * 1024, "{}", form.name);
     }

@@ -22,12 +22,15 @@ mod view;
 pub use case::{Case, RecordedOn, TopicLayout, case_files, load};
 pub use compare::Difference;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use eosim_scenario::InputError;
 use eosim_types::Duration;
 use eosim_types::version::KafkaVersion;
 use serde_json::{Value, json};
+
+use crate::run::said;
 
 /// How a case came out.
 #[derive(Clone, PartialEq, Debug)]
@@ -78,13 +81,23 @@ pub fn play_file(
     let play = |recording: Value| {
         if clients::is_client_case(&recording) {
             let name = recording["name"].as_str().unwrap_or_default().to_string();
-            return Ok((name, run_recording(&recording)));
+            return Ok((name, unless_it_breaks(|| run_recording(&recording))));
         }
         let mut case = Case::from_json(path, recording)?;
         case.recorded_on.kafka = kafka.unwrap_or(case.recorded_on.kafka);
-        Ok((case.name.clone(), run_case(&case)))
+        Ok((case.name.clone(), unless_it_breaks(|| run_case(&case))))
     };
     case::load_json(path)?.into_iter().map(play).collect()
+}
+
+/// What comes of `play`; if the model finds its own assumptions broken, as it may by a case that no
+/// cluster has ever seen, that is a difference.
+fn unless_it_breaks(play: impl FnOnce() -> Outcome) -> Outcome {
+    catch_unwind(AssertUnwindSafe(play)).unwrap_or_else(|panic| {
+        let place = "the model broke off".to_string();
+        let model = Value::from(said(&*panic));
+        Outcome::Different(Difference { place, recorded: Value::Null, model })
+    })
 }
 
 /// Runs one case of a client on Kafka as released.

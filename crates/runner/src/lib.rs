@@ -23,6 +23,6 @@ pub mod versions;
 
 pub use eosim_checker::{Anomaly, InvariantInfo, Lacking, Need, Stuck, Verdict, invariants};
 pub use eosim_scenario::plan::{Expectation, FAULTS};
-pub use eosim_scenario::{InputError, Override, Plan, ScenarioFile, nearest, schema};
+pub use eosim_scenario::{InputError, Override, Plan, ScenarioFile, json, nearest, plan, schema};
 pub use eosim_sim::RNG_VERSION;
 pub use eosim_sim::fault::Count;

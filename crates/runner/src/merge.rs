@@ -196,7 +196,8 @@ impl Woven {
         }
         let scenarios = whole.scenarios.len() as u64;
         let rounds = (place.0 - expected.0).saturating_mul(scenarios);
-        self.missing += (rounds + place.1 as u64).saturating_sub(expected.1 as u64);
+        let missing = rounds.saturating_add(place.1 as u64).saturating_sub(expected.1 as u64);
+        self.missing = self.missing.saturating_add(missing);
         if self.gaps.len() < TOLD {
             self.gaps.push(if scenarios > 1 && after(expected, whole) == place {
                 format!("seed {} of {}", expected.0, whole.scenarios[expected.1])

@@ -32,7 +32,7 @@ pub const SUMMARY_LINES: &str = "summary.jsonl";
 pub const MANIFEST: &str = "manifest.json";
 
 /// What the last run is called.
-const LATEST: &str = "latest";
+pub const LATEST: &str = "latest";
 
 /// A folder that cannot be used.
 #[derive(Debug)]

@@ -16,8 +16,11 @@ use crate::plan::{
 
 mod aimed;
 mod client;
+mod ticks;
 
 type Checked = Result<(), InputError>;
+
+pub(crate) use ticks::check as check_ticks;
 
 /// A plan under check.
 struct Cross<'a> {

@@ -56,7 +56,8 @@ impl ScenarioFile {
         draw::resolve(&mut calmest, &draws, &mut |_, _| 0);
         let calmest = plan(file, calmest)?;
         let checked = Self { file: file.to_string(), scenario, draws, calmest };
-        checked.plan(&mut |_, n| n - 1)?;
+        let wildest = checked.plan(&mut |_, n| n - 1)?;
+        cross::check_ticks(file, [&checked.calmest, &wildest])?;
         cross::check_invariants(file, &checked.calmest, invariants)?;
         Ok(checked)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
@@ -16,28 +16,39 @@ pub const SIZE_MAX: usize = 1 << 20;
 /// The deepest nesting of lists and objects.
 pub const DEPTH_MAX: u8 = 32;
 
-/// The text of the file at `path`, at most [`SIZE_MAX`] bytes.
+/// The largest file of what is kept of runs, and of recordings and histories, in bytes: 256 MiB.
+pub const FILE_MAX: usize = 256 << 20;
+
+/// The text of the scenario at `path`, at most [`SIZE_MAX`] bytes.
+///
+/// # Errors
+/// As [`read_text`].
+pub fn read_file(path: &Path) -> Result<String, InputError> {
+    read_text(path, SIZE_MAX, "a file that can be read")
+}
+
+/// The text of the file at `path`, which should be what is `expected`, at most `max` bytes. However
+/// large it is, or if it has no end, no more than that is read.
 ///
 /// # Errors
 /// If it cannot be read, is too large, or is not UTF-8.
-pub fn read_file(path: &Path) -> Result<String, InputError> {
+pub fn read_text(path: &Path, max: usize, expected: &str) -> Result<String, InputError> {
     let name = path.display().to_string();
-    let refuse = |found: String| InputError::new(&name, "", found, "a file that can be read");
-    let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
+    let refuse = |error: io::Error| InputError::new(&name, "", error.to_string(), expected);
     let mut bytes = Vec::new();
-    let limit = SIZE_MAX as u64 + 1;
-    file.take(limit).read_to_end(&mut bytes).map_err(|error| refuse(error.to_string()))?;
+    let read = File::open(path).and_then(|file| file.take(max as u64 + 1).read_to_end(&mut bytes));
+    read.map_err(refuse)?;
+    check_size(&name, bytes.len(), max)?;
     let not_utf8 = |_| InputError::new(&name, "", "bytes that are not UTF-8", "UTF-8 text");
-    check_size(&name, bytes.len())?;
     String::from_utf8(bytes).map_err(not_utf8)
 }
 
-fn check_size(file: &str, size: usize) -> Result<(), InputError> {
-    if size <= SIZE_MAX {
+fn check_size(file: &str, size: usize, max: usize) -> Result<(), InputError> {
+    if size <= max {
         return Ok(());
     }
-    let expected = format!("at most {SIZE_MAX} bytes");
-    Err(InputError::new(file, "", format!("more than {SIZE_MAX} bytes"), expected))
+    let expected = format!("at most {max} bytes");
+    Err(InputError::new(file, "", format!("more than {max} bytes"), expected))
 }
 
 /// The value that `text`, the contents of `file`, stands for.
@@ -45,7 +56,7 @@ fn check_size(file: &str, size: usize) -> Result<(), InputError> {
 /// # Errors
 /// If it is not JSON, too large or nested too deeply, or has a key twice.
 pub fn parse(file: &str, text: &str) -> Result<Value, InputError> {
-    check_size(file, text.len())?;
+    check_size(file, text.len(), SIZE_MAX)?;
     let mut json = serde_json::Deserializer::from_str(text);
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);

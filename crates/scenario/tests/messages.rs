@@ -391,3 +391,17 @@ fn aimed_rules_that_make_none() {
         good.json: aimed[0].when.commit: found "reached", expected a message, if this is said
     "#]].assert_eq(&messages);
 }
+
+#[test]
+fn faults_that_could_strike_without_end() {
+    let crash = |every: &str| {
+        let fault = format!("{{\"rate\": \"1/2\", \"every_ms\": {every}, \"down_ms\": 5}}");
+        let sets = ["faults.until_ms=600000".to_string(), format!("faults.crash={fault}")];
+        message(GOOD, &sets.map(|set| set.parse().expect("a replacement")))
+    };
+    let lines = ["1", "29", "{\"from\": 2, \"to\": 900}"].map(crash).join("\n");
+    expect![[r#"
+        good.json: faults.crash.every_ms: found 1, that is 600000 possible strikes, expected at most 20000 in the 600000 ms of faults
+        good.json: faults.crash.every_ms: found 29, that is 20689 possible strikes, expected at most 20000 in the 600000 ms of faults
+        good.json: faults.crash.every_ms: found 2, that is 300000 possible strikes, expected at most 20000 in the 600000 ms of faults"#]].assert_eq(&lines);
+}

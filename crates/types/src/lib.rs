@@ -31,6 +31,7 @@ pub mod sorted_map;
 pub mod spare;
 pub mod time;
 pub mod version;
+pub mod visible;
 
 pub use capability::Capability;
 pub use defect::{Defect, DefectSet};

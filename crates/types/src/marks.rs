@@ -99,7 +99,7 @@ impl Marks {
             Mark::State(place) => &mut self.states[place],
             Mark::Cell(place) => &mut self.cells[place],
         };
-        *sum += count;
+        *sum = sum.saturating_add(count);
     }
 
     /// Every rule with its count, in the order of [`RULES`].
@@ -129,7 +129,7 @@ impl Marks {
 
 fn add(sums: &mut [u64], counts: &[u64]) {
     for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
+        *sum = sum.saturating_add(*count);
     }
 }
 

@@ -8,6 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::ids::{GroupId, Topic, TopicPartition, TransactionalId, Value};
+use crate::visible::visible;
 
 /// Strings by index. Built once per scenario and never changed during a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -144,10 +145,17 @@ impl Names {
         format!("{}-{}", self.topic(tp.topic), tp.partition)
     }
 
-    /// How `value` is printed: scripted values as they stand in the scenario, others as
-    /// `v<producer>.<number>` (see [`Value::numbered`]).
+    /// How `value` is printed: as [`Self::value_as_is`], with what cannot be seen spelled out, so that
+    /// nothing that a record says reaches a terminal or a page as more than text.
     #[must_use]
     pub fn value(&self, value: Value) -> String {
+        visible(&self.value_as_is(value), &[])
+    }
+
+    /// What `value` stands for: scripted values as they stand in the scenario, others as
+    /// `v<producer>.<number>` (see [`Value::numbered`]).
+    #[must_use]
+    pub fn value_as_is(&self, value: Value) -> String {
         if value.0 & SCRIPTED == 0 {
             return format!("v{}.{}", value.0 >> 40, value.0 & ((1 << 40) - 1));
         }

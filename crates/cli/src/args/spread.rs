@@ -38,6 +38,8 @@ pub enum RecipeKind {
     Kubernetes,
     /// A workflow with a matrix.
     Github,
+    /// A pipeline with parallel jobs.
+    Gitlab,
     /// One machine, or several by ssh, with GNU parallel.
     Parallel,
 }
@@ -49,6 +51,7 @@ Examples:
   eosim recipe slurm --partitions 64 > sweep.sh
   eosim recipe kubernetes --partitions 20 --image eosim:1 > sweep.yaml
   eosim recipe github > .github/workflows/sweep.yml
+  eosim recipe gitlab > .gitlab-ci.yml
   eosim recipe parallel --partitions 8 -- scenarios --count 100000 > sweep.sh
 
 What follows -- is what each share is told to sweep; --partition, --resume and --out are added.
@@ -64,8 +67,9 @@ pub struct RecipeArgs {
     /// The image that holds eosim and the scenarios, for Kubernetes
     #[arg(long, value_name = "NAME", default_value = "eosim:latest", env = "EOSIM_IMAGE")]
     pub image: String,
-    /// What to sweep
-    #[arg(last = true, value_name = "SWEEP", default_values = ["scenarios", "--profile", "nightly"])]
+    /// What to sweep; scenarios --profile ci if not given, for Slurm, Kubernetes and GNU parallel
+    /// --profile nightly
+    #[arg(last = true, value_name = "SWEEP")]
     pub sweep: Vec<String>,
 }
 

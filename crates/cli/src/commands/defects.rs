@@ -3,6 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
+use eosim_report::shell::quoted;
 use eosim_runner::defects::{Caught, Effort, measured, run as search};
 use eosim_runner::exit::ExitCode;
 use eosim_runner::recording::{read, record, word};
@@ -144,7 +145,8 @@ fn print_all(rows: &[Measured], how: &OutputArgs) -> Result<(), Failure> {
         Format::Text => {
             let caught = rows.iter().filter(|row| row.is_caught()).count();
             let first = rows.iter().find_map(|row| row.replays_from.as_ref());
-            let replay = first.map(|place| format!("  replay one: eosim replay {place}\n"));
+            let replay =
+                first.map(|place| format!("  replay one: eosim replay {}\n", quoted(place)));
             let replay = replay.unwrap_or_default();
             format!("{caught} of {} caught and replayed\n{replay}", rows.len())
         }

@@ -1,5 +1,6 @@
 //! `eosim explain`: why a run failed, or what a name stands for.
 
+use eosim_report::shell::quoted;
 use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
 use eosim_runner::explain::{Explain, Inexplicable};
@@ -16,8 +17,18 @@ use crate::render::DESCRIBE;
 use crate::{artefacts, output, pages};
 
 pub(super) fn run(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
-    if args.seed.is_none() && !is_run(args) {
-        return look_up(args, how);
+    // What there is goes before what is called so, and that before a part of a name.
+    if args.seed.is_none() && artefacts::exact(&args.path).is_none() {
+        match entries(args) {
+            Ok(entries) => return look_up(&entries, args, how),
+            Err(error) if artefacts::place(&args.path).is_none() => return Err(error.into()),
+            Err(_) => {}
+        }
+    }
+    if let Some(seeds) =
+        args.seed.is_none().then(|| artefacts::without_failures(&args.path)).flatten()
+    {
+        return nothing_failed(&args.path.display().to_string(), seeds, how);
     }
     let model = Model::of(&args.model)?;
     let seed = args.seed.map(|seed| seed.0);
@@ -28,7 +39,7 @@ pub(super) fn run(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Fail
         Ok(found) => found,
         Err(Inexplicable::NothingBroken(verdict)) => return nothing(&name, &verdict, how),
         Err(Inexplicable::NotAsRecorded) => {
-            let message = format!("{name}: not as recorded; see: eosim replay {name}");
+            let message = format!("{name}: not as recorded; see: eosim replay {}", quoted(&name));
             return Err(Failure { exit: ExitCode::NotReplayable, message });
         }
     };
@@ -51,20 +62,13 @@ pub(super) fn run(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Fail
     Ok(exit(&observed.result.verdict, &recording.plan.expect))
 }
 
-/// Is a run meant? What there is goes before what is called so, and that before a part of a name.
-fn is_run(args: &ExplainArgs) -> bool {
-    let is_part = || artefacts::place(&args.path).is_some() && entries(args).is_err();
-    artefacts::exact(&args.path).is_some() || is_part()
-}
-
 /// What is called so.
 fn entries(args: &ExplainArgs) -> Result<Vec<Entry>, InputError> {
     names::look_up(&args.path.display().to_string(), &Library::read(&args.scenarios)?)
 }
 
 /// Prints the pages of what is called so.
-fn look_up(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
-    let entries = entries(args)?;
+fn look_up(entries: &[Entry], args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
     let text = match how.format {
         Format::Text => {
             let page = |entry: &Entry| match args.form {
@@ -79,6 +83,18 @@ fn look_up(args: &ExplainArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
             json!({"format": 1, "entries": entries}).to_string() + "\n"
         }
         Format::Jsonl => entries.iter().map(|entry| entry.json().to_string() + "\n").collect(),
+    };
+    output::print(&text)?;
+    Ok(ExitCode::Fine)
+}
+
+/// No seed of the sweep has failed.
+fn nothing_failed(name: &str, seeds: u64, how: &OutputArgs) -> Result<ExitCode, Failure> {
+    let text = match how.format {
+        Format::Text => format!("nothing to explain: none of the {seeds} runs of {name} failed\n"),
+        Format::Json | Format::Jsonl => {
+            json!({"format": 1, "runs": seeds, "failed": 0}).to_string() + "\n"
+        }
     };
     output::print(&text)?;
     Ok(ExitCode::Fine)

@@ -4,7 +4,7 @@ use eosim_runner::exit::ExitCode;
 
 use super::Failure;
 use crate::args::{Format, ListArgs, ListKind, OutputArgs};
-use crate::input::{self, Model};
+use crate::input;
 use crate::names::{self, Entry, Library};
 use crate::{list, output};
 
@@ -15,7 +15,7 @@ pub(super) fn run(args: &ListArgs, how: &OutputArgs) -> Result<ExitCode, Failure
     let table = match args.kind {
         ListKind::Scenarios => {
             let paths = std::slice::from_ref(&args.scenarios);
-            list::scenarios(&input::scenarios(paths, &Model::default())?)
+            list::scenarios(&input::good_scenarios(paths)?)
         }
         ListKind::Faults => list::faults(),
         ListKind::Invariants => list::invariants(),
@@ -42,7 +42,7 @@ fn pages(args: &ListArgs) -> Result<ExitCode, Failure> {
     let library = match args.kind {
         ListKind::Scenarios => {
             let paths = std::slice::from_ref(&args.scenarios);
-            Library::of(input::scenarios(paths, &Model::default())?)
+            Library::of(input::good_scenarios(paths)?)
         }
         _ => Library::read(&args.scenarios)?,
     };

@@ -4,7 +4,7 @@ mod failures;
 mod parts;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
@@ -24,13 +24,35 @@ pub(super) use failures::text as failures_text;
 use parts::Part;
 
 pub(super) fn run(args: &MergeArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
-    refuse_used(&args.out)?;
-    let parts = parts::read(&args.sweeps)?;
+    let Merged { summary, woven, has_end } = merged(&args.sweeps, &args.out)?;
+    tell(&args.out, &summary, &woven, how)?;
+    let is_missing = woven.missing > 0 && has_end;
+    let missing = if is_missing { ExitCode::Inconclusive } else { ExitCode::Fine };
+    Ok(ExitCode::worst([summary.exit_code(), missing]))
+}
+
+/// Sweeps that were merged.
+pub struct Merged {
+    /// What they found together.
+    pub summary: SweepSummary,
+    /// What came of the weaving of their lines.
+    pub woven: Woven,
+    /// All of them have a last seed.
+    pub has_end: bool,
+}
+
+/// Merges what `sweeps` mean into the folder `out`, which must not be there yet.
+///
+/// # Errors
+/// If one cannot be read, they do not belong together, or the whole cannot be written.
+pub fn merged(sweeps: &[PathBuf], out: &Path) -> Result<Merged, Failure> {
+    refuse_used(out)?;
+    let parts = parts::read(sweeps)?;
     // A folder of its own: what an earlier one has left must not get into the whole.
-    let unfinished = own_part_of(&args.out);
+    let unfinished = own_part_of(out);
     let folder = RunFolder::new_at(&unfinished).map_err(|error| Failure::unwritable(&error))?;
     let merged = merge(&parts, &folder).and_then(|merged| {
-        let moved = fs::rename(&unfinished, &args.out);
+        let moved = fs::rename(&unfinished, out);
         moved.map(|()| merged).map_err(|error| Failure::usage(format!("--out: {error}")))
     });
     if merged.is_err() {
@@ -38,10 +60,8 @@ pub(super) fn run(args: &MergeArgs, how: &OutputArgs) -> Result<ExitCode, Failur
         let _ = fs::remove_dir_all(&unfinished);
     }
     let (summary, woven) = merged?;
-    tell(&args.out, &summary, &woven, how)?;
-    let is_missing = woven.missing > 0 && parts.iter().all(|part| part.settings.count.is_some());
-    let missing = if is_missing { ExitCode::Inconclusive } else { ExitCode::Fine };
-    Ok(ExitCode::worst([summary.exit_code(), missing]))
+    let has_end = parts.iter().all(|part| part.settings.count.is_some());
+    Ok(Merged { summary, woven, has_end })
 }
 
 /// The whole must not be mixed with what is there.
@@ -159,9 +179,10 @@ fn tell(
         Format::Text => {
             let (seeds, failed) = (summary.seeds, summary.failed);
             let incomplete = if woven.missing == 0 { "" } else { " (some are missing)" };
+            let others = table.others();
             let (place, failures) = (out.display(), failures::text(out, summary));
             output::print(&format!(
-                "{failures}{}{seeds} seeds{incomplete}, {failed} failed; artefacts  {place}\n",
+                "{failures}{}{seeds} seeds{incomplete}, {failed} failed{others}; artefacts  {place}\n",
                 table.text()
             ))?;
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use eosim_report::shell::quoted;
 use eosim_report::{RunName, footer_with};
 use eosim_runner::exit::ExitCode;
 use eosim_runner::shrink::{Budget, SEEDS, Shrink, Shrunk, Size, Unshrinkable};
@@ -62,10 +63,13 @@ fn budget(args: &ShrinkArgs) -> Budget {
 }
 
 fn refuse(path: &Path, why: &Unshrinkable) -> ExitCode {
-    let path = path.display();
+    let path = path.display().to_string();
     match why {
         Unshrinkable::NotAsRecorded => {
-            output::print_error(format!("{path}: not as recorded; see: eosim replay {path}"));
+            output::print_error(format!(
+                "{path}: not as recorded; see: eosim replay {}",
+                quoted(&path)
+            ));
             ExitCode::NotReplayable
         }
         Unshrinkable::NothingBroken(verdict) => {
@@ -116,7 +120,8 @@ fn seeds(shrunk: &Shrunk, folder: &str) -> String {
     let failing = shrunk.failing_seeds;
     let defects = shrunk.recording.defects.iter();
     let defects: String = defects.map(|defect| format!(" --defect {}", defect.name())).collect();
-    let command = format!("eosim run {folder}/{SCENARIO}{defects}");
+    let scenario = quoted(&format!("{folder}/{SCENARIO}"));
+    let command = format!("eosim run {scenario}{defects}");
     match failing {
         SEEDS => format!("fails at each of {SEEDS} seeds: {command}"),
         _ => format!("needs its choices: fails at {failing} of {SEEDS} seeds: {command}"),

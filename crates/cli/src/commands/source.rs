@@ -87,6 +87,7 @@ pub(super) fn open(
         }
         None => {
             let file = artefacts::find_choices(path)?;
+            refuse_scenario(&file)?;
             let recording = open_recording(&file, false)?;
             let replayed = recording.replay(DESCRIBE);
             if let Some(left) = replayed.left {
@@ -101,6 +102,15 @@ pub(super) fn open(
             vary(opened, change, Some(&changed))
         }
     }
+}
+
+/// A scenario is no run: it has one for each seed.
+fn refuse_scenario(file: &Path) -> Result<(), InputError> {
+    if input::scenario(file, &Model::default()).is_err() {
+        return Ok(());
+    }
+    let expected = "a kept run, or --seed N beside it";
+    Err(InputError::new(file.display().to_string(), "", "a scenario", expected))
 }
 
 /// What is simulated on one side.

@@ -44,7 +44,8 @@ fn table(runs: &[&KeptRun], format: Format) -> Table {
 
 fn words(run: &KeptRun) -> Vec<Value> {
     let state = run.progress.as_ref().map(|progress| &progress.state);
-    let seeds = state.map_or("one run".to_string(), |state| format!("{} seeds", state.seeds()));
+    let one = if run.path.join(MANIFEST).is_file() { "one run" } else { "not begun" };
+    let seeds = state.map_or(one.to_string(), |state| format!("{} seeds", state.seeds()));
     let failed = state.map_or(String::new(), |state| format!("{} failed", state.failed()));
     let latest = if run.is_latest { "latest" } else { "" };
     let size = mebibytes(run.bytes);
@@ -81,7 +82,7 @@ fn prune(args: &PruneArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut gone = doomed(&runs, retention, now);
-    gone.retain(|run| !run.may_run());
+    gone.retain(|run| !run.may_run(now));
     if !args.dry_run {
         remove_left(&args.store)?;
     }

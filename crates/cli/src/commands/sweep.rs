@@ -114,7 +114,7 @@ fn resumed(args: &SweepArgs) -> Result<Option<SweepArgs>, Failure> {
         }
         return Ok(None);
     };
-    let (name, manifest) = settings::read_manifest(&artefacts::find_folder(run)?)?;
+    let (name, manifest) = settings::read_manifest(&resume::named(run)?)?;
     let words = manifest["arguments"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let parsed = Cli::command().try_get_matches_from(std::iter::once("eosim").chain(words)).ok();
     let cli = parsed.as_ref().and_then(|parsed| Cli::from_arg_matches(parsed).ok());
@@ -208,7 +208,7 @@ fn kept(
 ) -> Result<Option<Kept>, InputError> {
     match &args.resume {
         Some(Some(run)) => {
-            let path = artefacts::find_folder(run)?;
+            let path = resume::named(run)?;
             Ok(Some(Kept { path, has_ended: false }))
         }
         Some(None) => Ok(resume::last(&args.out, settings, how)),
@@ -278,9 +278,10 @@ fn tell(
         Format::Text => {
             let (seeds, failed) = (summary.seeds, summary.failed);
             let incomplete = if summary.is_complete { "" } else { " (stopped before the end)" };
+            let others = table.others();
             let place = folder.path().display();
             output::print(&format!(
-                "{footers}{}{}{seeds} seeds{incomplete}, {failed} failed; artefacts  {place}\n",
+                "{footers}{}{}{seeds} seeds{incomplete}, {failed} failed{others}; artefacts  {place}\n",
                 known.tell(summary),
                 table.text()
             ))?;

@@ -1,5 +1,6 @@
 //! `eosim versions`: which releases of Kafka are affected by what.
 
+use eosim_report::shell::quoted;
 use eosim_report::{Block, Page};
 use eosim_runner::exit::ExitCode;
 use eosim_runner::versions::{AFFAIRS, Affair, Cell};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use crate::args::{Format, OutputArgs, VersionsArgs};
-use crate::input::{self, Model};
+use crate::input;
 use crate::output;
 
 /// An affair, its scenario's file, and what each release does with it.
@@ -21,7 +22,7 @@ struct Row {
 
 pub(super) fn run(args: &VersionsArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
     let named = named(&args.names)?;
-    let library = input::scenarios(std::slice::from_ref(&args.scenarios), &Model::default())?;
+    let library = input::good_scenarios(std::slice::from_ref(&args.scenarios))?;
     let mut rows = Vec::new();
     for affair in named {
         let is_its = |file: &&ScenarioFile| file.head().name == affair.scenario;
@@ -109,10 +110,11 @@ fn details(row: &Row) -> Vec<Block> {
 
 /// The run that shows it on the newest release that is affected, and beside the next that is not.
 fn commands(row: &Row, affected: &[(KafkaVersion, u64, &str)]) -> Vec<String> {
-    let Row { affair, file, cells } = row;
+    let Row { affair, cells, .. } = row;
+    let file = quoted(&row.file);
     let Some((kafka, seed, _)) = affected.last() else { return Vec::new() };
     let sets = |side: &str| -> String {
-        affair.set.iter().map(|set| format!(" --{side}set {set}")).collect()
+        affair.set.iter().map(|set| format!(" --{side}set {}", quoted(set))).collect()
     };
     let shown = format!("eosim run {file} --seed {seed} --kafka {}{}", kafka.name(), sets(""));
     let after = cells.iter().skip_while(|(other, _)| other <= kafka);

@@ -1,5 +1,6 @@
 //! The pages of Kafka's error codes: what each means here, and a run that produces it.
 
+use eosim_report::shell::quoted;
 use eosim_types::ErrorCode;
 
 use super::produced::produced;
@@ -26,7 +27,7 @@ fn entry(code: ErrorCode, library: &Library) -> Entry {
     let rules = rules.filter(|id| names(id, code) || mentions(about, id));
     let found = produced(code);
     let run = found.as_ref().map(|found| {
-        let file = library.file(found.scenario).unwrap_or(found.scenario);
+        let file = quoted(library.file(found.scenario).unwrap_or(found.scenario));
         format!("eosim run {file} --seed {}", found.seed)
     });
     let show = run.is_some().then(|| "eosim show latest --as transcript".to_string());

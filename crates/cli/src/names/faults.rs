@@ -1,5 +1,6 @@
 //! The pages of faults: what each does, by what it is tuned, and which scenarios have it.
 
+use eosim_report::shell::quoted;
 use eosim_runner::{FAULTS, schema};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ fn entry(name: &'static str, library: &Library) -> Entry {
     Entry::new("fault", name, text(described))
         .with("parameters", parameters(described))
         .with("scenarios", listed(&library.names(having), 8))
-        .shown_by(run.map(|file| format!("eosim run {} --print-plan", file.file())))
+        .shown_by(run.map(|file| format!("eosim run {} --print-plan", quoted(file.file()))))
 }
 
 /// What the schema says of something.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use eosim_runner::{Expectation, InputError, ScenarioFile};
 
-use crate::input::{self, Model};
+use crate::input;
 
 /// The scenarios at hand.
 #[derive(Debug, Default)]
@@ -14,13 +14,13 @@ impl Library {
     /// The scenarios of `folder`; none if there is no such folder.
     ///
     /// # Errors
-    /// If one of them is wrong.
+    /// If the folder cannot be read; a scenario that is wrong is named and left out.
     pub fn read(folder: &Path) -> Result<Self, InputError> {
         if !folder.exists() {
             return Ok(Self::default());
         }
         let folder: PathBuf = folder.to_path_buf();
-        Ok(Self(input::scenarios(&[folder], &Model::default())?))
+        Ok(Self(input::good_scenarios(&[folder])?))
     }
 
     /// These scenarios.

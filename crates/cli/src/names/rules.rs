@@ -1,5 +1,6 @@
 //! The pages of rules: what each says, since when, where it is judged, and which scenarios are about it.
 
+use eosim_report::shell::quoted;
 use eosim_runner::ScenarioFile;
 use eosim_types::Defect;
 use eosim_types::capability::Capability;
@@ -36,7 +37,7 @@ fn entry(id: &'static str, library: &Library) -> Entry {
         .with("runs", [reached(id)])
         .with("scenarios", listed(&scenarios, SCENARIOS))
         .with("guide", guide::steps_about(&[id]))
-        .shown_by(run.map(|file| format!("eosim run {}", file.file())))
+        .shown_by(run.map(|file| format!("eosim run {}", quoted(file.file()))))
 }
 
 /// Whether runs show it.

@@ -1,5 +1,6 @@
 //! The pages of scenarios: what each is about, what it shows, and how to run it.
 
+use eosim_report::shell::quoted;
 use eosim_runner::{Expectation, ScenarioFile};
 
 use super::{Entry, Library};
@@ -23,5 +24,5 @@ fn entry(file: &ScenarioFile) -> Entry {
         .with("rules", joined(&head.rules))
         .with("defects", joined(&head.defects))
         .with("file", [file.file()])
-        .shown_by([format!("eosim run {}", file.file()), format!("eosim sweep {}", file.file())])
+        .shown_by(["run", "sweep"].map(|verb| format!("eosim {verb} {}", quoted(file.file()))))
 }

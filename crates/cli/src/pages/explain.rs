@@ -1,5 +1,6 @@
 //! Why a run failed, as a page and as JSON.
 
+use eosim_report::shell::quoted;
 use eosim_report::{Block, Mark, Page, PageLine, PagePart};
 use eosim_runner::diff::Outcome;
 use eosim_runner::explain::{Broken, Consequence, Explanation, Judged, Moment, Need, Without};
@@ -239,14 +240,14 @@ fn consequence(felt: &Consequence, here: &Recording, plan: Option<&str>) -> Vec<
 
 /// The command that runs it.
 fn made_again(felt: &Consequence, plan: &str) -> String {
-    let sets: String = felt.set.iter().map(|set| format!(" --set {set}")).collect();
+    let sets: String = felt.set.iter().map(|set| format!(" --set {}", quoted(set))).collect();
     let defects = felt.recording.defects.iter();
     let defects: String = defects.map(|one| format!(" --defect {}", one.name())).collect();
-    format!("eosim run {plan} --seed {}{sets}{defects}", felt.recording.seed)
+    format!("eosim run {} --seed {}{sets}{defects}", quoted(plan), felt.recording.seed)
 }
 
 fn commands(found: &Explanation, place: &str) -> Vec<String> {
-    let mut commands = Vec::new();
+    let (place, mut commands) = (quoted(place), Vec::new());
     commands.push(format!("eosim show {place} --as timeline > timeline.html"));
     commands.push(format!("eosim show {place} --as transcript"));
     if found.broken.what != "stuck" {

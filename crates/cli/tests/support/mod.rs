@@ -19,10 +19,20 @@ pub(crate) struct Ended {
 
 impl Folder {
     pub(crate) fn new() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// One for thousands of files that nobody needs to find after a crash, in memory where that can be.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Self::below(memory) } else { Self::new() }
+    }
+
+    fn below(above: &Path) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("eosim-cli-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = above.join(name);
         fs::create_dir_all(&path).expect("a temporary folder");
         Self(path)
     }

@@ -1,5 +1,7 @@
 //! One HTML file with its style in it; no script.
 
+use eosim_types::visible::{is_unseen, visible};
+
 use super::{Block, Mark, Page, PageLine, PagePart};
 
 const STYLE: &str = "\
@@ -102,6 +104,8 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => escaped += "&gt;",
             '"' => escaped += "&quot;",
             '\'' => escaped += "&#39;",
+            '\n' | '\t' => escaped.push(letter),
+            _ if is_unseen(letter) => escaped += &visible(letter.encode_utf8(&mut [0; 4]), &[]),
             _ => escaped.push(letter),
         }
     }

@@ -1,5 +1,7 @@
 //! Markdown as GitHub reads it, no longer than an issue may be.
 
+use eosim_types::visible::visible;
+
 use super::{Block, Page, columns, cut, unified, widest};
 
 /// An issue of GitHub has at most 65,536 characters; some are left for whoever pastes it.
@@ -45,6 +47,7 @@ fn fenced(kind: &str, code: &str) -> String {
         ticks += 1;
     }
     let fence = "`".repeat(ticks);
+    let code = visible(code, &['\n']);
     format!("\n{fence}{kind}\n{code}{fence}\n")
 }
 
@@ -59,6 +62,7 @@ fn table(head: &[String], rows: &[Vec<String>]) -> String {
 
 /// Text in which nothing is markup.
 fn escaped(text: &str) -> String {
+    let text = visible(text, &['\n']);
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

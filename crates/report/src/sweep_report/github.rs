@@ -1,7 +1,10 @@
 //! Annotations of a GitHub workflow: one for each kind of failure and for each scenario that
 //! otherwise did not pass. GitHub shows ten errors of a step and no more.
 
+use eosim_types::visible::visible;
+
 use super::{Kind, SweepReport, reason};
+use crate::shell::quoted;
 
 /// So many annotations of one sort are shown of a step.
 const SHOWN: usize = 10;
@@ -17,7 +20,8 @@ pub(super) fn github(report: &SweepReport) -> String {
     let others = others.filter(|(one, _)| !told.contains(&one.name.as_str()));
     let others = others.map(|(one, file)| error(file, &one.name, &reason(one)));
     let of_kinds = kinds.iter().map(|kind| of_kind(report, kind));
-    let all: Vec<String> = of_kinds.chain(others).collect();
+    let lacks = report.lacks().map(|lacks| error("", "the sweep is not whole", &lacks));
+    let all: Vec<String> = lacks.into_iter().chain(of_kinds).chain(others).collect();
     let mut text: String = all.iter().take(SHOWN).map(String::as_str).collect();
     let (runs, failed) = (report.runs(), report.failed());
     let more = all.len().saturating_sub(SHOWN);
@@ -35,7 +39,7 @@ fn of_kind(report: &SweepReport, kind: &Kind<'_>) -> String {
         count => format!(" ({count} seeds of this kind)"),
     };
     let title = format!("{} in {} at seed {}{also}", first.what, first.scenario, first.seed);
-    let replay = format!("eosim replay {}", first.folder);
+    let replay = format!("eosim replay {}", quoted(&first.folder));
     error(file, &title, &format!("{}\nrule {}\n{replay}", first.summary, first.rule))
 }
 
@@ -46,7 +50,7 @@ fn error(file: &str, title: &str, message: &str) -> String {
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    visible(text, &['\n']).replace('%', "%25").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

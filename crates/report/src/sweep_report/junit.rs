@@ -3,16 +3,21 @@
 
 use std::fmt::Write;
 
+use eosim_types::visible::visible;
+
 use super::{ReportedFailure, SweepReport, reason};
+use crate::shell::quoted;
 use crate::summary::ScenarioSummary;
 
 /// So many failures are told of each scenario.
 const TOLD: usize = 10;
 
 pub(super) fn junit(report: &SweepReport) -> String {
-    let count = report.scenarios.len();
+    let lacks = report.lacks();
+    let count = report.scenarios.len() + usize::from(lacks.is_some());
     let failed = report.scenarios.iter().filter(|(one, _)| is_failure(one)).count();
     let undecided = report.scenarios.iter().filter(|(one, _)| is_error(one)).count();
+    let undecided = undecided + usize::from(lacks.is_some());
     let counts = format!("tests=\"{count}\" failures=\"{failed}\" errors=\"{undecided}\"");
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let name = attribute(&report.name);
@@ -20,6 +25,12 @@ pub(super) fn junit(report: &SweepReport) -> String {
     let _ = writeln!(text, "  <testsuite name=\"{name}\" {counts} skipped=\"0\">");
     for (scenario, _) in &report.scenarios {
         text += &case(report, scenario);
+    }
+    if let Some(lacks) = lacks {
+        let lacks = attribute(&lacks);
+        let _ = writeln!(text, "    <testcase classname=\"eosim\" name=\"every run was made\">");
+        let _ = writeln!(text, "      <error type=\"MISSING\" message=\"{lacks}\"/>");
+        let _ = writeln!(text, "    </testcase>");
     }
     text + "  </testsuite>\n</testsuites>\n"
 }
@@ -51,7 +62,8 @@ fn case(report: &SweepReport, scenario: &ScenarioSummary) -> String {
 }
 
 fn told(failure: &ReportedFailure) -> String {
-    let ReportedFailure { seed, what, summary, rule, folder, .. } = failure;
+    let ReportedFailure { seed, what, summary, rule, .. } = failure;
+    let folder = quoted(&failure.folder);
     format!("{what} at seed {seed}: {summary}\nrule {rule}\neosim replay {folder}\n")
 }
 
@@ -59,9 +71,9 @@ fn attribute(text: &str) -> String {
     content(text).replace('"', "&quot;").replace('\n', "&#10;")
 }
 
-/// Text between tags; what XML 1.0 has no place for is left out.
+/// Text between tags; what cannot be seen is spelled out, and what XML 1.0 has no place for left out.
 fn content(text: &str) -> String {
     let is_legal = |c: &char| matches!(c, '\t' | '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-    let legal: String = text.chars().filter(is_legal).collect();
+    let legal: String = visible(text, &['\n', '\t']).chars().filter(is_legal).collect();
     legal.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -2,6 +2,7 @@
 
 use super::{Kind, SweepReport};
 use crate::page::{Block, Page};
+use crate::shell::quoted;
 use crate::summary::ScenarioSummary;
 
 /// So many kinds of failures are told in full, and so many seeds of each.
@@ -12,14 +13,15 @@ pub(super) fn page(report: &SweepReport) -> Page {
     let (runs, failed) = (report.runs(), report.failed());
     let passed = report.scenarios.iter().filter(|(one, _)| one.passed()).count();
     let count = report.scenarios.len();
-    let mut blocks = vec![
-        Block::Facts(vec![
-            ("seeds".into(), format!("{runs}, {failed} failed")),
-            ("scenarios".into(), format!("{count}, {} did not pass", count - passed)),
-            ("made by".into(), format!("eosim {}", report.arguments.join(" "))),
-        ]),
-        Block::Heading("Failures".into()),
+    let words: Vec<String> = report.arguments.iter().map(|word| quoted(word)).collect();
+    let facts = [
+        Some(("seeds".into(), format!("{runs}, {failed} failed"))),
+        report.lacks().map(|lacks| ("MISSING".into(), lacks)),
+        Some(("scenarios".into(), format!("{count}, {} did not pass", count - passed))),
+        Some(("made by".into(), format!("eosim {}", words.join(" ")))),
     ];
+    let facts = facts.into_iter().flatten().collect();
+    let mut blocks = vec![Block::Facts(facts), Block::Heading("Failures".into())];
     let kinds = report.kinds();
     if kinds.is_empty() {
         blocks.push(Block::Text("None was kept.".into()));
@@ -51,7 +53,7 @@ fn of_kind(kind: &Kind<'_>) -> [Block; 2] {
     ];
     let facts = facts.map(|(name, said)| (name.to_string(), said));
     let facts = facts.into_iter().filter(|(_, said)| !said.is_empty()).collect();
-    let folder = &first.folder;
+    let folder = quoted(&first.folder);
     [
         Block::Facts(facts),
         Block::Commands(vec![
@@ -93,8 +95,8 @@ fn faults(report: &SweepReport) -> Block {
     for fault in report.scenarios.iter().flat_map(|(one, _)| &one.faults) {
         match sums.iter_mut().find(|(name, ..)| *name == fault.name) {
             Some((_, applied, effective)) => {
-                *applied += fault.applied;
-                *effective += fault.effective;
+                *applied = applied.saturating_add(fault.applied);
+                *effective = effective.saturating_add(fault.effective);
             }
             None => sums.push((&fault.name, fault.applied, fault.effective)),
         }

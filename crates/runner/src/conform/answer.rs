@@ -152,7 +152,7 @@ fn batch(batch: &RecordBatch, names: &Names) -> Value {
         value["control"] = marker.result.name().into();
         value["coordinator_epoch"] = marker.coordinator_epoch.0.into();
     } else {
-        let values = batch.records().iter().map(|record| names.value(record.value));
+        let values = batch.records().iter().map(|record| names.value_as_is(record.value));
         value["values"] = values.collect::<Vec<String>>().into();
     }
     value

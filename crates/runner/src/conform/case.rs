@@ -2,6 +2,8 @@
 //!
 //! `*.json` holds one case, `*.jsonl` one case a line.
 
+mod bounds;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -10,11 +12,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use eosim_scenario::InputError;
+use eosim_scenario::{InputError, json};
 use eosim_types::version::{KafkaVersion, TransactionVersion};
 
-/// The largest file that is read, bytes.
-const FILE_MAX: u64 = 256 << 20;
+/// What is expected at the path of a case.
+const READABLE: &str = "a readable file or folder of cases";
 
 /// One recorded case.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -119,17 +121,17 @@ pub fn load(path: &Path) -> Result<Vec<Case>, InputError> {
 
 /// The recordings in one file, of whatever kind.
 pub(super) fn load_json(path: &Path) -> Result<Vec<Value>, InputError> {
-    let size = fs::metadata(path).map_err(|e| unreadable(path, &e))?.len();
-    if size > FILE_MAX {
-        let expected = format!("at most {FILE_MAX} bytes");
-        return Err(InputError::new(name(path), "", format!("{size} bytes"), expected));
-    }
-    let text = fs::read_to_string(path).map_err(|e| unreadable(path, &e))?;
-    if path.extension().is_some_and(|e| e == "jsonl") {
+    let text = json::read_text(path, json::FILE_MAX, READABLE)?;
+    let recordings: Vec<Value> = if path.extension().is_some_and(|e| e == "jsonl") {
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-        return lines.map(|(number, line)| parse(path, Some(number), line)).collect();
+        lines.map(|(number, line)| parse(path, Some(number), line)).collect::<Result<_, _>>()?
+    } else {
+        vec![parse(path, None, &text)?]
+    };
+    for recording in &recordings {
+        bounds::check(recording).map_err(|wrong| InputError { file: name(path), ..wrong })?;
     }
-    Ok(vec![parse(path, None, &text)?])
+    Ok(recordings)
 }
 
 fn parse(path: &Path, line: Option<usize>, text: &str) -> Result<Value, InputError> {
@@ -154,5 +156,5 @@ fn name(path: &Path) -> String {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> InputError {
-    InputError::new(name(path), "", error.to_string(), "a readable file or folder of cases")
+    InputError::new(name(path), "", error.to_string(), READABLE)
 }

@@ -7,8 +7,6 @@ mod dump;
 mod group;
 mod known;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use eosim_checker::Stuck;
@@ -24,9 +22,6 @@ use super::{Entry, History, schema};
 use client::Clients;
 use dump::Dumps;
 use known::Known;
-
-/// The largest history that is read, bytes.
-const FILE_MAX: u64 = 256 << 20;
 
 /// A complaint about one line, whose file and number are added later.
 type Complaint = InputError;
@@ -46,25 +41,8 @@ impl History {
     /// # Errors
     /// If it cannot be read, or is no history: the first thing that is wrong, and where.
     pub fn read(path: &Path) -> Result<Self, InputError> {
-        let name = path.display().to_string();
-        let refuse =
-            |found: String| InputError::new(&name, "", found, "a history that can be read");
-        let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
-        let mut bytes = Vec::new();
-        let taken = file.take(FILE_MAX + 1).read_to_end(&mut bytes);
-        taken.map_err(|error| refuse(error.to_string()))?;
-        if bytes.len() as u64 > FILE_MAX {
-            let expected = format!("at most {FILE_MAX} bytes");
-            return Err(InputError::new(
-                &name,
-                "",
-                format!("more than {FILE_MAX} bytes"),
-                expected,
-            ));
-        }
-        let text = String::from_utf8(bytes)
-            .map_err(|_| InputError::new(&name, "", "bytes that are not UTF-8", "UTF-8 text"))?;
-        Self::parse(&name, &text)
+        let text = json::read_text(path, json::FILE_MAX, "a history that can be read")?;
+        Self::parse(&path.display().to_string(), &text)
     }
 
     /// Reads `text`, the contents of `file`.

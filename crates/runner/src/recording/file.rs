@@ -1,10 +1,9 @@
 //! `choices.json`: the head with versions and plan, then the choices as rows of numbers.
 
-use std::fs;
 use std::path::Path;
 
 use eosim_actor::Picked;
-use eosim_scenario::{InputError, ScenarioFile};
+use eosim_scenario::{InputError, ScenarioFile, json};
 use eosim_types::{ActorId, Defect, DefectSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,9 +12,6 @@ use super::Recording;
 
 /// The version of the file's form.
 pub const FORMAT: u32 = 1;
-
-/// The largest file that is read, bytes.
-const FILE_MAX: u64 = 256 << 20;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,12 +79,7 @@ pub fn read(path: &Path, invariants: &[&str]) -> Result<Recording, InputError> {
     let error = |place: &str, found: String, expected: &str| {
         InputError::new(name.clone(), place, found, expected)
     };
-    let unreadable = |e: std::io::Error| error("", e.to_string(), "a readable choices.json");
-    let size = fs::metadata(path).map_err(unreadable)?.len();
-    if size > FILE_MAX {
-        return Err(error("", format!("{size} bytes"), "at most 268435456 bytes"));
-    }
-    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let text = json::read_text(path, json::FILE_MAX, "a readable choices.json")?;
     let file: File = serde_json::from_str(&text)
         .map_err(|e| error("", e.to_string(), "the choices of a run (format 1)"))?;
     if file.format != FORMAT {
@@ -103,7 +94,15 @@ pub fn read(path: &Path, invariants: &[&str]) -> Result<Recording, InputError> {
             error("defects", format!("\"{defect}\""), "a defect").with_nearest(defect, all)
         })
     })?;
-    let plan = ScenarioFile::parse(&name, &file.plan.to_string(), &[], invariants)?.head().clone();
+    let plan = ScenarioFile::parse(&name, &file.plan.to_string(), &[], invariants)?;
+    if !plan.is_fixed() {
+        return Err(error("plan", "what a seed draws".to_string(), "values, as a run has them"));
+    }
+    let plan = plan.head().clone();
+    if file.scenario != plan.name {
+        let expected = format!("\"{}\", as the plan is called", plan.name);
+        return Err(error("scenario", format!("\"{}\"", file.scenario), &expected));
+    }
     let choices = file.choices.iter().map(|&(site, entity, n, picked)| {
         let named = usize::try_from(site).ok().and_then(|site| file.sites.get(site));
         let site = named.ok_or_else(|| error("choices", format!("site {site}"), "a known site"))?;

@@ -1,10 +1,9 @@
 //! `progress.json`: how far a sweep is, and what it found so far. It is written again and again while
 //! the sweep goes on, and stays when it has ended, so that sweeps can be joined.
 
-use std::fs;
 use std::path::Path;
 
-use eosim_scenario::InputError;
+use eosim_scenario::{InputError, json};
 use serde::{Deserialize, Serialize};
 
 use super::{Extent, RunFolder, StoreError};
@@ -70,7 +69,7 @@ impl Checkpoint {
         let name = path.display().to_string();
         let expected = "the progress of a sweep (format 1)";
         let wrong = |place: &str, found: String| InputError::new(&name, place, found, expected);
-        let text = fs::read_to_string(&path).map_err(|error| wrong("", error.to_string()))?;
+        let text = json::read_text(&path, json::FILE_MAX, expected)?;
         let file: File =
             serde_json::from_str(&text).map_err(|error| wrong("", error.to_string()))?;
         if file.format != FORMAT {

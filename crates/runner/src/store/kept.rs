@@ -47,7 +47,7 @@ pub struct KeptRun {
     pub progress: Option<Checkpoint>,
 }
 
-/// The runs in `store`, the oldest first.
+/// The runs in `store`, the oldest first; one that was killed before it had written its manifest, too.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -58,8 +58,11 @@ pub fn kept_runs(store: &Path) -> Result<Vec<KeptRun>, StoreError> {
         let name = entry.ok()?.file_name().into_string().ok()?;
         Some((utc::seconds(&name)?, name))
     });
-    let mut named: Vec<(u64, String)> =
-        named.filter(|(_, name)| store.join(name).join(MANIFEST).is_file()).collect();
+    let is_run = |(_, name): &(u64, String)| {
+        let path = store.join(name);
+        path.join(MANIFEST).is_file() || (has_id(name) && path.is_dir())
+    };
+    let mut named: Vec<(u64, String)> = named.filter(is_run).collect();
     named.sort();
     let runs = named.into_iter().map(|(began, name)| {
         let path = store.join(&name);
@@ -71,9 +74,15 @@ pub fn kept_runs(store: &Path) -> Result<Vec<KeptRun>, StoreError> {
     Ok(runs.collect())
 }
 
+/// Does `name` end as those of [`RunFolder::create`](super::RunFolder::create) do?
+fn has_id(name: &str) -> bool {
+    let id = name.rsplit('-').next().unwrap_or_default();
+    id.len() == 6 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn ending(path: &Path, progress: Option<&Checkpoint>) -> Ending {
     let is_torn = progress.is_none() && path.join(PROGRESS).exists();
-    if !path.join(SUMMARY).is_file() || is_torn {
+    if !path.join(SUMMARY).is_file() || !path.join(MANIFEST).is_file() || is_torn {
         return Ending::Unfinished;
     }
     match progress {

@@ -4,10 +4,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::{Ending, KeptRun, StoreError, utc};
+use super::{Ending, KeptRun, MANIFEST, StoreError, utc};
 
 /// What a run is called while it is taken from the disk begins so.
 const GONE: &str = ".pruned-";
+
+/// A run has its manifest and its claim after so many seconds.
+const BEGINS: u64 = 60;
 
 /// What is kept: everything within all bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -77,10 +80,12 @@ fn remove_all(folder: &Path) -> io::Result<()> {
 }
 
 impl KeptRun {
-    /// May another process still work at it?
+    /// May another process still work at it, `now`, seconds after 1970-01-01? One that has begun a
+    /// moment ago may have claimed nothing yet.
     #[must_use]
-    pub fn may_run(&self) -> bool {
-        self.ending == Ending::Unfinished && super::Claim::is_taken(&self.path)
+    pub fn may_run(&self, now: u64) -> bool {
+        let is_new = self.began.saturating_add(BEGINS) > now && !self.path.join(MANIFEST).is_file();
+        self.ending == Ending::Unfinished && (is_new || super::Claim::is_taken(&self.path))
     }
 }
 

@@ -107,9 +107,9 @@ impl SweepSummary {
 
     /// Adds what another sweep found in other seeds of the same scenarios, in the same order.
     pub fn join(&mut self, other: &Self) {
-        self.seeds += other.seeds;
-        self.failed += other.failed;
-        self.counted += other.counted;
+        self.seeds = self.seeds.saturating_add(other.seeds);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.counted = self.counted.saturating_add(other.counted);
         self.marks.merge(&other.marks);
         for (own, other) in self.scenarios.iter_mut().zip(&other.scenarios) {
             own.join(other);
@@ -126,20 +126,21 @@ impl SweepSummary {
 
 impl ScenarioSummary {
     fn join(&mut self, other: &Self) {
-        self.seeds += other.seeds;
-        self.sound += other.sound;
-        self.expected += other.expected;
-        self.safety += other.safety;
-        self.liveness += other.liveness;
-        self.inconclusive += other.inconclusive;
-        self.steps += other.steps;
-        self.vacuous_runs += other.vacuous_runs;
+        self.seeds = self.seeds.saturating_add(other.seeds);
+        self.sound = self.sound.saturating_add(other.sound);
+        self.expected = self.expected.saturating_add(other.expected);
+        self.safety = self.safety.saturating_add(other.safety);
+        self.liveness = self.liveness.saturating_add(other.liveness);
+        self.inconclusive = self.inconclusive.saturating_add(other.inconclusive);
+        self.steps = self.steps.saturating_add(other.steps);
+        self.vacuous_runs = self.vacuous_runs.saturating_add(other.vacuous_runs);
         for (name, count) in &other.faults {
             self.faults.entry(name).or_default().merge(*count);
         }
         self.add_aimed(&other.aimed);
         for (what, runs) in &other.missing {
-            *self.missing.entry(what.clone()).or_default() += runs;
+            let sum = self.missing.entry(what.clone()).or_default();
+            *sum = sum.saturating_add(*runs);
         }
     }
 }

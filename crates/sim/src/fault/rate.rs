@@ -105,8 +105,8 @@ pub struct Count {
 impl Count {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: Self) {
-        self.applied += other.applied;
-        self.effective += other.effective;
+        self.applied = self.applied.saturating_add(other.applied);
+        self.effective = self.effective.saturating_add(other.effective);
     }
 
     /// Counts one application.

@@ -4,6 +4,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use eosim_report::shell::quoted;
+use eosim_runner::json;
 use eosim_runner::store::RunFolder;
 use eosim_runner::sweep::{Failure as Failing, FailureClass, SweepSummary};
 use serde_json::Value;
@@ -12,6 +14,9 @@ use super::parts::Part;
 use crate::artefacts::{CHOICES, FAILURES, failure_place};
 use crate::commands::Failure;
 use crate::commands::sweep::KEPT;
+
+/// What is expected in the folder of a failing seed.
+const KEPT_FILE: &str = "a file of a kept run";
 
 /// So many failing seeds are shown.
 const SHOWN: usize = 5;
@@ -49,7 +54,8 @@ fn kept_by(part: &Part, failing: &Failing) -> Option<PathBuf> {
     let names = [seed.to_string(), format!("{seed}-{}", failing.scenario_name)];
     let mut places = names.into_iter().map(|name| part.path.join(FAILURES).join(name));
     places.find(|place| {
-        let text = fs::read_to_string(place.join("verdict.json")).unwrap_or_default();
+        let verdict = place.join("verdict.json");
+        let text = json::read_text(&verdict, json::FILE_MAX, KEPT_FILE).unwrap_or_default();
         let verdict: Value = serde_json::from_str(&text).unwrap_or_default();
         verdict["scenario"] == failing.scenario_name.as_str() && place.join(CHOICES).is_file()
     })
@@ -64,11 +70,7 @@ fn copy_folder(from: &Path, folder: &RunFolder, place: &str) -> Result<(), Failu
             copy_folder(&path, folder, &place)?;
             continue;
         }
-        let text = fs::read_to_string(&path).map_err(|error| {
-            let path = path.display();
-            Failure::usage(format!("{path}: found {error}, expected a file of a kept run"))
-        });
-        folder.write(&place, &text?)?;
+        folder.write(&place, &json::read_text(&path, json::FILE_MAX, KEPT_FILE)?)?;
     }
     Ok(())
 }
@@ -86,7 +88,7 @@ pub(in crate::commands) fn text(out: &Path, summary: &SweepSummary) -> String {
         let _ = writeln!(text, "{word} {what}   scenario={scenario_name} seed={seed} step={steps}");
         let choices = out.join(place).join(CHOICES);
         let _ = if choices.is_file() {
-            writeln!(text, "  reproduce: eosim replay {}", choices.display())
+            writeln!(text, "  reproduce: eosim replay {}", quoted(&choices.display().to_string()))
         } else {
             writeln!(text, "  no sweep has kept it; eosim run with --seed {seed} shows it")
         };

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use eosim_report::shell::quoted;
 use eosim_report::{RunName, footer_with};
 use eosim_runner::recording::record;
 use eosim_runner::store::RunFolder;
@@ -56,7 +57,7 @@ pub(super) fn nondeterministic(sweep: &Sweep<'_>, summary: &SweepSummary) -> Str
     let mut text = String::new();
     for (scenario, seed) in &summary.nondeterministic {
         let file = &sweep.scenarios[*scenario];
-        let (name, path) = (&file.head().name, file.file());
+        let (name, path) = (&file.head().name, quoted(file.file()));
         let _ = writeln!(text, "NONDETERMINISM   scenario={name} seed={seed}");
         let _ = writeln!(text, "  reproduce: eosim verify {path} --seed {seed}");
     }

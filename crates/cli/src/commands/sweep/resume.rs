@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
 use eosim_runner::store::{
-    Checkpoint, Claim, Ending, Extent, Lines, LinesReader, PROGRESS, RunFolder, SUMMARY,
-    SUMMARY_LINES, kept_runs,
+    Checkpoint, Claim, Ending, Extent, KeptRun, LATEST, Lines, LinesReader, PROGRESS, RunFolder,
+    SUMMARY, SUMMARY_LINES, kept_runs,
 };
 use eosim_runner::sweep::{Sweep, SweepSummary};
 use serde_json::Value;
 
 use crate::args::{Format, OutputArgs};
+use crate::artefacts::STORE;
 use crate::commands::Failure;
 use crate::settings::{self, Settings};
 use crate::{artefacts, output, results};
@@ -68,6 +69,31 @@ pub(super) fn last(store: &Path, settings: &Settings, how: &OutputArgs) -> Optio
         output::talk(how, &text);
     }
     None
+}
+
+/// The sweep that the user means by `run`: `latest` is one that was begun after the last that has come
+/// to its end, and can go on; if there is none, the last.
+pub(super) fn named(run: &Path) -> Result<PathBuf, InputError> {
+    let is_real = run.is_dir() && !run.is_symlink();
+    if is_real || run.file_name().is_none_or(|name| name != LATEST) {
+        return artefacts::find_folder(run);
+    }
+    let above = run.parent().unwrap_or(Path::new(""));
+    let here = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+    let stores = [here.to_path_buf(), Path::new(STORE).join(above)];
+    let found = stores.iter().find_map(|store| last_begun(&kept_runs(store).ok()?));
+    found.map_or_else(|| artefacts::find_folder(run), Ok)
+}
+
+fn last_begun(runs: &[KeptRun]) -> Option<PathBuf> {
+    let is_sweep = |run: &&KeptRun| Settings::read(&run.path).is_ok() && !is_merged(&run.path);
+    let latest = runs.iter().find(|run| run.is_latest);
+    let ended = latest.map_or(0, |latest| latest.began);
+    let can_go_on = |run: &&KeptRun| run.ending != Ending::Ended && run.began >= ended;
+    let mut sweeps = runs.iter().rev().filter(is_sweep);
+    let unfinished = sweeps.clone().find(can_go_on);
+    let found = unfinished.or_else(|| latest.filter(is_sweep)).or_else(|| sweeps.next());
+    found.map(|run| run.path.clone())
 }
 
 fn is_merged(folder: &Path) -> bool {

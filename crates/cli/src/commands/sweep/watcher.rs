@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use eosim_runner::ScenarioFile;
+use eosim_runner::exit::ExitCode;
 use eosim_runner::store::{Checkpoint, Claim, INTERVAL_MAX, Lines, RunFolder};
 use eosim_runner::sweep::{Outcome, Progress, SeedResult, Sweep, SweepSummary, judge};
 
@@ -83,8 +84,12 @@ impl<'a> Watcher<'a> {
     }
 
     fn try_note(&mut self, found: &SweepSummary) -> Result<(), Failure> {
+        let place = self.folder.path().display();
+        if !self.folder.path().is_dir() {
+            let message = format!("{place}: the folder is gone; this sweep ends");
+            return Err(Failure { exit: ExitCode::Internal, message });
+        }
         if !self.claim.holds() {
-            let place = self.folder.path().display();
             return Err(Failure::usage(format!(
                 "{place}: another process goes on with this sweep; this one ends"
             )));

@@ -59,7 +59,7 @@ impl CaseNames {
     }
 
     pub(super) fn value(&self, value: RecordValue) -> String {
-        self.names.value(value)
+        self.names.value_as_is(value)
     }
 
     /// Who commits; an empty member id is none.

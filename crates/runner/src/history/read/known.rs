@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use eosim_checker::{CheckerSetup, GroupReader, Transform};
 use eosim_types::{ActorId, Duration, GroupId, Topic, TopicPartition, TransactionalId, Value};
 
+use eosim_types::visible::is_unseen;
+
 use super::super::header::{Client, Group, Header, Legal, Reader, Settings, TransformEntry};
 use super::super::word::{Length, Name, Partition};
 use super::{Complaint, complaint, unknown};
@@ -245,8 +247,11 @@ impl Known {
     }
 }
 
-/// A name that is there twice.
+/// A name that is there twice, or that nobody could read.
 fn once(path: &str, is_known: bool, name: &Name) -> Result<(), Complaint> {
+    if name.0.chars().any(is_unseen) {
+        return Err(complaint(path, format!("{:?}", name.0), "a name that can be seen"));
+    }
     if !is_known {
         return Ok(());
     }

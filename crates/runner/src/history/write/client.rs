@@ -95,7 +95,7 @@ fn send(setup: &CheckerSetup, observation: &Observation, what: &Observed) -> Eve
                 session: Count(*session),
                 transaction: transaction.map(|of| Count(of.number)),
                 partition: partition(names, *to),
-                value: Name(names.value(*value)),
+                value: Name(names.value_as_is(*value)),
                 input: input.map(|input| position(setup, input)),
             }
         }
@@ -108,7 +108,7 @@ fn send(setup: &CheckerSetup, observation: &Observation, what: &Observed) -> Eve
                 SendOutcome::Unknown { error } => (Sent::Unknown, None, Some(Error(error))),
             };
             let partition = partition(names, *to);
-            let value = Name(names.value(*value));
+            let value = Name(names.value_as_is(*value));
             Event::SendAnswered { client, partition, value, outcome, offset, error }
         }
         _ => unreachable!("only for sends"),
@@ -120,8 +120,10 @@ fn reader(setup: &CheckerSetup, observation: &Observation, what: &Observed) -> E
     let names = &setup.names;
     match what {
         Observed::Polled { partition: of, isolation_level, from, to, records, bound } => {
-            let record =
-                |&(offset, value)| Read { offset: Offset(offset), value: Name(names.value(value)) };
+            let record = |&(offset, value)| Read {
+                offset: Offset(offset),
+                value: Name(names.value_as_is(value)),
+            };
             Event::Polled {
                 client,
                 partition: partition(names, *of),

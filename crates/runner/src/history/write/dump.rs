@@ -115,7 +115,7 @@ fn batch_line(names: &Names, batch: &RecordBatch) -> Batch {
     };
     match &batch.payload {
         Payload::Records(records) => {
-            let records = records.iter().map(|of| Logged::Next(Name(names.value(of.value))));
+            let records = records.iter().map(|of| Logged::Next(Name(names.value_as_is(of.value))));
             Batch { records: Some(records.collect()), ..empty }
         }
         Payload::Control(marker) => {
