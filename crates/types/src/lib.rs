@@ -32,7 +32,7 @@ pub mod spare;
 pub mod time;
 pub mod version;
 
-pub use capability::Capability;
+pub use capability::{Capability, CapabilitySet};
 pub use defect::{Defect, DefectSet};
 pub use env::Env;
 pub use error::ErrorCode;

@@ -39,6 +39,8 @@ struct ScenarioState {
     safety: u64,
     liveness: u64,
     inconclusive: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    repaired: BTreeMap<String, (u64, u64)>,
     steps: u64,
     /// How often applied, how often effective.
     faults: BTreeMap<String, (u64, u64)>,
@@ -133,6 +135,9 @@ impl ScenarioSummary {
         self.liveness += other.liveness;
         self.inconclusive += other.inconclusive;
         self.steps += other.steps;
+        for (tickets, seeds) in &other.repaired {
+            self.add_repaired(tickets, *seeds);
+        }
         self.vacuous_runs += other.vacuous_runs;
         for (name, count) in &other.faults {
             self.faults.entry(name).or_default().merge(*count);
@@ -165,6 +170,7 @@ fn scenario(
         safety: own.safety,
         liveness: own.liveness,
         inconclusive: own.inconclusive,
+        repaired: own.repaired.clone(),
         steps: own.steps,
         faults: own.faults.iter().map(|(name, count)| (name.to_string(), pair(count))).collect(),
         aimed: own.aimed.iter().map(pair).collect(),
@@ -238,6 +244,7 @@ impl ScenarioState {
             safety: self.safety,
             liveness: self.liveness,
             inconclusive: self.inconclusive,
+            repaired: self.repaired.clone(),
             steps: self.steps,
             faults: self.faults.iter().map(fault).collect::<Result<_, _>>()?,
             aimed: self.aimed.iter().map(count).collect(),

@@ -14,6 +14,18 @@ pub struct Node {
     pub clock_skew_ms: i64,
     /// The Kafka version that it runs.
     pub kafka: KafkaVersion,
+    /// What is installed later.
+    pub upgrade: Option<Upgrade>,
+}
+
+/// A release that is installed while the run goes on: who starts later runs it, unless his own is
+/// newer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Upgrade {
+    /// When.
+    pub at: Instant,
+    /// Which.
+    pub kafka: KafkaVersion,
 }
 
 /// Is it running?
@@ -90,6 +102,15 @@ impl Process {
     #[inline]
     pub(super) fn is_paused(&self) -> bool {
         matches!(self.condition, Condition::Paused(_))
+    }
+
+    /// It is started again, with what is installed by then.
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.condition = Condition::Up;
+        self.starting = true;
+        if let Some(upgrade) = self.node.upgrade.filter(|upgrade| upgrade.at <= now) {
+            self.node.kafka = self.node.kafka.max(upgrade.kafka);
+        }
     }
 
     /// The wall clock is off by another amount; returns whether it is.
