@@ -19,8 +19,13 @@ fn the_table_says_since_when_each_affair_is_repaired() {
         |  marker-of-another-transaction                     AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok          ok
         |  last-epoch-cannot-be-ended                        n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
         |  upstream.coordinator.timeouts_stop_at_last_epoch  n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
+        |  later-epoch-joins-transaction                     AFFECTED 0  ok          ok          ok          ok          ok          ok
+        |  partition-added-in-vain                           AFFECTED 0  AFFECTED 0  ok          ok          ok          ok          ok
+        |  late-abort-leads-to-last-epoch                    n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
+        |  previous-producer-id-forgotten                    n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
         |  next-producer-id-forgotten                        n/a         AFFECTED 2  AFFECTED 2  AFFECTED 2  ok          ok          ok
         |  upstream.coordinator.downgrade_wedges_id          n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0
+        |  upstream.coordinator.fenced_end_takes_epoch       n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0
         |  transaction-version-1                             AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2
         |  two-phase-commit-aborted                          n/a         n/a         n/a         n/a         n/a         n/a         AFFECTED 0
         |  AFFECTED: the promise is broken, at the seed that is given. ok: it is kept at all of 3 seeds. n/a: the release cannot be in such a place. other: another promise is broken. ?: the faults were not effective.

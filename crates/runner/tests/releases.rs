@@ -10,10 +10,6 @@ use eosim_types::DefectSet;
 
 /// Its coordinator is broker 2, and broker 1 leads what is written.
 const LATE_MARKER: &str = include_str!("../../../scenarios/transactions/late-marker.json");
-/// A restart of broker 1 before anything is written.
-const RESTART: &str =
-    r#"{"when": {"at_ms": 10}, "do": {"crash": {"who": "broker-1", "down_ms": 10}}}"#;
-
 struct Silent;
 
 impl Progress for Silent {
@@ -55,17 +51,6 @@ fn a_leader_of_an_older_release_learns_no_version_of_a_marker_l_wtm_2() {
     ] {
         assert_eq!(verdict(sets) == Verdict::Sound, is_sound, "{sets:?}");
     }
-}
-
-#[test]
-fn a_broker_that_starts_after_an_upgrade_runs_it() {
-    let upgrade = r#"cluster.upgrade={"kafka": "4.5", "at_ms": 5}"#;
-    let old = r#"cluster.kafka={"broker-1": "4.1"}"#;
-    assert_ne!(verdict(&[old, upgrade]), Verdict::Sound, "nobody has started since");
-    assert_ne!(verdict(&[old, RESTART]), Verdict::Sound, "nothing was installed");
-    assert_eq!(verdict(&[old, upgrade, RESTART]), Verdict::Sound);
-    let older = r#"cluster.upgrade={"kafka": "4.1", "at_ms": 5}"#;
-    assert_eq!(verdict(&[older, RESTART]), Verdict::Sound, "an older one is not installed");
 }
 
 #[test]

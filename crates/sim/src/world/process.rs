@@ -183,3 +183,24 @@ impl Process {
         self.timers[usize::from(key)].queued = at;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use KafkaVersion::{V4_1, V4_2, V4_5};
+
+    #[test]
+    fn who_starts_after_an_upgrade_runs_it_unless_his_own_is_newer() {
+        for (own, installed, now, runs) in [
+            (V4_1, V4_2, Instant(4), V4_1),
+            (V4_1, V4_2, Instant(5), V4_2),
+            (V4_5, V4_2, Instant(9), V4_5),
+        ] {
+            let upgrade = Some(Upgrade { at: Instant(5), kafka: installed });
+            let node = Node { kafka: own, upgrade, ..Node::default() };
+            let mut process = Process { node, condition: Condition::Down, ..Process::default() };
+            process.restart(now);
+            assert_eq!((process.node.kafka, process.condition), (runs, Condition::Up));
+        }
+    }
+}
