@@ -157,10 +157,8 @@ fn each_difference_between_releases_shows_in_a_scenario() {
         let words = [&["diff", &file, "--seed", "0"], sides].concat();
         let page = folder.ends(&words, 0).out;
         let parting = page.lines().map(str::trim_start);
-        let lines: Vec<(&str, &str)> = parting
-            .map(|line| line.split_at_checked(1).filter(|(mark, _)| ["-", "+"].contains(mark)))
-            .map(|marked| marked.unwrap_or_default())
-            .collect();
+        let lines: Vec<(&str, &str)> =
+            parting.filter_map(|line| line.split_at_checked(1)).collect();
         for fragment in shown {
             let (mark, text) = fragment.split_once(' ').expect("a mark and a text");
             let is_shown = match mark {
