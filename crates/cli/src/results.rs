@@ -29,9 +29,9 @@ pub(crate) fn fault_counts<'a>(counts: impl IntoIterator<Item = (&'a str, Count)
     Value::Object(applied.map(one).collect::<Map<_, _>>())
 }
 
-/// The line of one seed in `summary.jsonl`.
+/// The line of one seed in `summary.jsonl`; `repaired_by` are tickets of later releases.
 #[must_use]
-pub fn seed_line(scenario: &str, seed: u64, run: &RunResult) -> String {
+pub fn seed_line(scenario: &str, seed: u64, run: &RunResult, repaired_by: Option<&str>) -> String {
     let mut line = json!({
         "scenario": scenario,
         "seed": seed,
@@ -46,6 +46,9 @@ pub fn seed_line(scenario: &str, seed: u64, run: &RunResult) -> String {
     }
     if !run.missing.is_empty() {
         line["missing"] = json!(run.missing);
+    }
+    if let Some(tickets) = repaired_by {
+        line["repaired_by"] = json!(tickets);
     }
     line.to_string() + "\n"
 }
@@ -194,7 +197,7 @@ fn scenario(
     ScenarioSummary {
         name: own.name.clone(),
         sound: own.sound,
-        expected: own.expected,
+        expected: own.expected + own.repaired.values().map(|(seeds, _)| seeds).sum::<u64>(),
         safety: own.safety,
         liveness: own.liveness,
         inconclusive: own.inconclusive,

@@ -30,7 +30,7 @@ fn a_wrong_scenario_is_refused_with_place_and_nearest_name() {
         &folder,
         &["run", "key.json"],
         &expect![[r#"
-            eosim: error: key.json: found the unknown key "produceers", expected one of 22 known keys; did you mean "producers"?
+            eosim: error: key.json: found the unknown key "produceers", expected one of 23 known keys; did you mean "producers"?
         "#]],
     );
     folder.write("value.json", &changed("\"expect\": \"sound\"", "\"expect\": \"sond\""));

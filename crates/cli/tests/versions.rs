@@ -19,8 +19,13 @@ fn the_table_says_since_when_each_affair_is_repaired() {
         |  marker-of-another-transaction                     AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok          ok
         |  last-epoch-cannot-be-ended                        n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
         |  upstream.coordinator.timeouts_stop_at_last_epoch  n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
+        |  later-epoch-joins-transaction                     AFFECTED 0  ok          ok          ok          ok          ok          ok
+        |  partition-added-in-vain                           AFFECTED 0  AFFECTED 0  ok          ok          ok          ok          ok
+        |  late-abort-leads-to-last-epoch                    n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
+        |  previous-producer-id-forgotten                    n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  ok          ok          ok
         |  next-producer-id-forgotten                        n/a         AFFECTED 2  AFFECTED 2  AFFECTED 2  ok          ok          ok
         |  upstream.coordinator.downgrade_wedges_id          n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0
+        |  upstream.coordinator.fenced_end_takes_epoch       n/a         AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0  AFFECTED 0
         |  transaction-version-1                             AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2  AFFECTED 2
         |  two-phase-commit-aborted                          n/a         n/a         n/a         n/a         n/a         n/a         AFFECTED 0
         |  AFFECTED: the promise is broken, at the seed that is given. ok: it is kept at all of 3 seeds. n/a: the release cannot be in such a place. other: another promise is broken. ?: the faults were not effective.
@@ -54,4 +59,113 @@ fn an_unknown_affair_is_told_with_the_nearest() {
     expect![[r#"
         eosim: error: NAME: found "two-phase-comit-aborted", expected an affair; eosim versions names them; did you mean "two-phase-commit-aborted"?
     "#]].assert_eq(&ended.err);
+}
+
+/// A row of the table of releases: scenario, what is different on both sides, and what the page shows:
+/// of side A behind "-", of side B behind "+", of what comes out differently behind "|".
+type Row = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+const ROWS: [Row; 14] = [
+    (
+        "versions/first-batch-out-of-turn",
+        &["--a-kafka", "4.0", "--b-kafka", "4.1"],
+        &["- Produce orders-0 NONE @0", "+ Produce orders-0 OUT_OF_ORDER_SEQUENCE_NUMBER"],
+    ),
+    (
+        "versions/epoch-behind-its-partition",
+        &["--a-kafka", "4.0", "--b-kafka", "4.1"],
+        &[
+            "- AddPartitionsToTxn \"writer\" NONE",
+            "+ Produce orders-0 INVALID_PRODUCER_EPOCH",
+            "| STUCK",
+        ],
+    ),
+    (
+        "versions/batch-of-a-fenced-epoch",
+        &["--a-kafka", "4.0", "--b-kafka", "4.1"],
+        &[
+            "- AddPartitionsToTxn \"writer\" TRANSACTION_ABORTABLE",
+            "+ Produce orders-0 INVALID_PRODUCER_EPOCH",
+        ],
+    ),
+    (
+        "versions/late-batch-blocks-the-living",
+        &["--a-kafka", "4.0", "--b-kafka", "4.1"],
+        &["- AddPartitionsToTxn \"orders\" 0/0", "| OUT_OF_ORDER_SEQUENCE_NUMBER  committed"],
+    ),
+    (
+        "versions/fenced-at-the-last-epoch",
+        &["--a-kafka", "4.2", "--b-kafka", "4.3"],
+        &["- InitProducerId NONE 1/0", "+ InitProducerId NONE 1/1"],
+    ),
+    (
+        "versions/goes-on-at-the-last-epoch",
+        &["--a-kafka", "4.2", "--b-kafka", "4.3"],
+        &["- EndTxn NONE 0/32767", "+ EndTxn NONE 1/0", "| STUCK"],
+    ),
+    (
+        "versions/end-is-asked-for-again",
+        &["--a-kafka", "4.2", "--b-kafka", "4.3"],
+        &["+ EndTxn NONE 1/0", "| VIOLATION healthy-producer-failed"],
+    ),
+    (
+        "versions/successor-learns-the-next-id",
+        &["--a-kafka", "4.2", "--b-kafka", "4.3"],
+        &["- INVALID_PRODUCER_ID_MAPPING", "| commit refused with INVALID_PRODUCER_ID_MAPPING"],
+    ),
+    (
+        "versions/batch-of-a-later-epoch",
+        &["--a-kafka", "3.9", "--b-kafka", "4.0"],
+        &["- Produce orders-0 NONE @1", "+ Produce orders-0 INVALID_PRODUCER_EPOCH", "| STUCK"],
+    ),
+    (
+        "versions/end-below-the-log-start",
+        &["--a-kafka", "3.9", "--b-kafka", "4.0"],
+        &["- LSO 2", "+ LSO 0"],
+    ),
+    (
+        "versions/resumes-after-a-timeout",
+        &["--a-set", "transaction_version=1", "--b-set", "transaction_version=2"],
+        &["- transaction.version 1", "+ transaction.version 2", "| refused with PRODUCER_FENCED"],
+    ),
+    (
+        "versions/version-2-request-on-version-0",
+        &["--a-set", "operator[1].update_features={\"transaction.version\":1}", "--b-kafka", "4.5"],
+        &[
+            "- UpdateFeatures transaction.version 1",
+            "+ UpdateFeatures transaction.version 0",
+            "| STUCK",
+        ],
+    ),
+    (
+        "transactions/late-marker",
+        &["--a-kafka", "4.1", "--b-kafka", "4.2"],
+        &["- [1@3 COMMIT]", "| VIOLATION early-read"],
+    ),
+    (
+        "versions/what-a-transaction-takes",
+        &["--a-kafka", "3.9", "--a-set", "transaction_version=0", "--b-kafka", "4.0"],
+        &["- transaction.version 0", "+ transaction.version 2"],
+    ),
+];
+
+#[test]
+fn each_difference_between_releases_shows_in_a_scenario() {
+    let folder = Folder::new();
+    for (scenario, sides, shown) in ROWS {
+        let file = library(&format!("{scenario}.json"));
+        let words = [&["diff", &file, "--seed", "0"], sides].concat();
+        let page = folder.ends(&words, 0).out;
+        let parting = page.lines().map(str::trim_start);
+        let lines: Vec<(&str, &str)> =
+            parting.filter_map(|line| line.split_at_checked(1)).collect();
+        for fragment in shown {
+            let (mark, text) = fragment.split_once(' ').expect("a mark and a text");
+            let is_shown = match mark {
+                "|" => page.lines().any(|line| line.contains(text)),
+                _ => lines.iter().any(|(of, line)| *of == mark && line.contains(text)),
+            };
+            assert!(is_shown, "{scenario}: no {fragment:?} in\n{page}");
+        }
+    }
 }

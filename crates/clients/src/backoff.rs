@@ -41,6 +41,7 @@ pub(crate) mod testing {
             now: Instant::START,
             clock_skew_ms: 0,
             kafka: KafkaVersion::default(),
+            backports: eosim_types::CapabilitySet::NONE,
             defects: DefectSet::NONE,
             marks: &mut marks,
         };

@@ -101,6 +101,8 @@ pub enum Call {
         partition: TopicPartition,
         /// What; id and epoch are filled in.
         batch: RecordBatch,
+        /// How far its epoch is from the producer's.
+        epoch_delta: i16,
     },
 }
 
@@ -165,7 +167,7 @@ enum Awaited {
     Flushed { until: CallId },
     FlushedToPrepare { until: CallId },
     Closed,
-    ReadyForRaw { partition: TopicPartition, batch: RecordBatch },
+    ReadyForRaw { partition: TopicPartition, batch: RecordBatch, epoch_delta: i16 },
 }
 
 /// A call that has not returned.

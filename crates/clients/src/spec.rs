@@ -133,12 +133,16 @@ pub enum ScriptStep {
     /// Nothing for so long.
     Pause(Duration),
     /// One batch put on the wire by hand, past the producer's own bookkeeping, with the producer
-    /// id of this session (asked for if need be) at epoch 0; waits for the answer.
+    /// id of this session (asked for if need be); waits for the answer.
     RawProduce {
         /// Where to.
         partition: TopicPartition,
         /// Its base sequence, whatever was sent before.
         base_sequence: Sequence,
+        /// How far its epoch is from the session's.
+        epoch_delta: i16,
+        /// It belongs to a transaction.
+        is_transactional: bool,
         /// Its records.
         values: Vec<Value>,
         /// Size of each value, bytes.

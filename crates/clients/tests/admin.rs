@@ -106,6 +106,7 @@ impl Cluster {
                 now,
                 clock_skew_ms: 0,
                 kafka: KafkaVersion::default(),
+                backports: eosim_types::CapabilitySet::NONE,
                 defects: DefectSet::NONE,
                 marks: &mut marks,
             };

@@ -219,6 +219,8 @@ fn batches_by_hand_carry_the_sequences_of_the_script() {
     let by_hand = |sequence| ScriptStep::RawProduce {
         partition: t(0),
         base_sequence: Sequence(sequence),
+        epoch_delta: 0,
+        is_transactional: false,
         values: vec![Value(1), Value(2), Value(3)],
         value_bytes: 2,
     };

@@ -66,9 +66,13 @@ pub fn assemble(
         min: Duration::from_micros(plan.network.latency_min_us),
         max: Duration::from_micros(plan.network.latency_max_us),
     };
-    let shape = Arc::new(ClusterShape { names: Arc::new(names), controller });
+    let shape = Arc::new(ClusterShape {
+        names: Arc::new(names),
+        controller,
+        upgrade: topology::upgrade(plan),
+    });
     let defects = plan.switched_on().union(defects);
-    let cluster = ClusterPlan { shape, clients, latency, defects };
+    let cluster = ClusterPlan { shape, clients, latency, defects, backports: plan.backports() };
     let called = self::actors(plan, &faults);
     let setup = Arc::new(checker_setup::of(plan, &cluster, called));
     Assembly { cluster, faults, setup }

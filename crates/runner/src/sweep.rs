@@ -3,6 +3,7 @@
 
 mod failure;
 mod fold;
+mod repair;
 mod state;
 mod worker;
 
@@ -59,6 +60,8 @@ pub struct SeedResult {
     pub second_digest: Option<u64>,
     /// How often each rule was reached, in the second run, too.
     pub marks: Marks,
+    /// It fails, and would not with what later releases changed under these tickets.
+    pub repaired_by: Option<String>,
 }
 
 /// Hears how a sweep goes. Called from one thread, in the order of the seeds.

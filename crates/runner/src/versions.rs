@@ -96,6 +96,40 @@ pub const AFFAIRS: &[Affair] = &[
             "One id left at epoch 32767 ends every pass of the task that aborts what has timed out.",
         )
     },
+    affair(
+        "later-epoch-joins-transaction",
+        "KAFKA-14563",
+        "batch-of-a-later-epoch",
+        &[STUCK],
+        "A batch of a later epoch joins the open transaction, which no marker ends then.",
+    ),
+    affair(
+        "partition-added-in-vain",
+        "KAFKA-18042",
+        "epoch-behind-its-partition",
+        &[STUCK],
+        "The partition of a batch that is refused for its epoch is added, and no marker is taken there.",
+    ),
+    Affair {
+        since: KafkaVersion::V4_0,
+        ..affair(
+            "late-abort-leads-to-last-epoch",
+            "KAFKA-20090",
+            "goes-on-at-the-last-epoch",
+            &[STUCK],
+            "Who aborts late what has timed out is sent to epoch 32767, where nothing can be ended.",
+        )
+    },
+    Affair {
+        since: KafkaVersion::V4_0,
+        ..affair(
+            "previous-producer-id-forgotten",
+            "KAFKA-20310",
+            "end-is-asked-for-again",
+            &["healthy-producer-failed", "outcome-contradicted"],
+            "An EndTxn that is asked for again, of another coordinator, after epochs ran out, is refused.",
+        )
+    },
     Affair {
         since: KafkaVersion::V4_0,
         ..affair(
@@ -114,6 +148,16 @@ pub const AFFAIRS: &[Affair] = &[
             "downgrade-wedges-id",
             &["healthy-producer-failed", STUCK],
             "Lowering transaction.version to 0 leaves ids of version 2 unusable until a reload.",
+        )
+    },
+    Affair {
+        since: KafkaVersion::V4_0,
+        ..affair(
+            "upstream.coordinator.fenced_end_takes_epoch",
+            "KIP-890",
+            "fenced-end-takes-epoch",
+            &["acknowledged-lost", "committed-lost"],
+            "A fenced producer of version 2 gets the epoch of its successor, which speaks version 1.",
         )
     },
     Affair {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use eosim_types::Capability;
 use eosim_types::Names;
-use eosim_types::version::KafkaVersion;
 use serde_json::Value;
 
 use crate::check::quoted_key;
@@ -41,7 +40,6 @@ pub(crate) fn check(file: &str, plan: &Plan) -> Checked {
     cross.place()?;
     cross.kafka()?;
     cross.transaction_version()?;
-    cross.mixed_versions()?;
     for (index, step) in plan.operator.iter().enumerate() {
         cross.operator(&format!("operator[{index}]"), step)?;
     }
@@ -270,19 +268,6 @@ impl Cross<'_> {
         }
         let found = self.plan.transaction_version.to_string();
         self.refuse("transaction_version", found, "0, all that Kafka 3.9 knows")
-    }
-
-    /// What one broker asks of another has the newest version of its own release, so all of a
-    /// cluster have to know the same.
-    fn mixed_versions(&self) -> Checked {
-        let versions = || self.plan.cluster.versions(self.plan.kafka).map(|(_, kafka)| kafka);
-        let knows = |kafka: KafkaVersion| kafka.has(Capability::MarkerHasTransactionVersion);
-        if versions().all(knows) || versions().all(|kafka| kafka == self.plan.kafka) {
-            return Ok(());
-        }
-        let odd = versions().find(|&kafka| !knows(kafka) || kafka != self.plan.kafka);
-        let found = quoted(odd.unwrap_or_default().name());
-        self.refuse("cluster.kafka", found, "releases from 4.2 on, or one for all brokers")
     }
 
     /// Versions are given to brokers that exist.

@@ -4,7 +4,7 @@
 //! Invariants: a plan is a valid scenario file; all names in it refer to something in it.
 
 use eosim_types::version::{KafkaVersion, TransactionVersion};
-use eosim_types::{Defect, DefectSet};
+use eosim_types::{CapabilitySet, Defect, DefectSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub use client::{
     Consumer, Producer, ProducerInstance, RandomWorkload, RawProduce, Send, Step, TwoPhaseWorkload,
     Workload,
 };
-pub use cluster::{Cluster, InternalTopic, Network, TopicPlan};
+pub use cluster::{Cluster, InternalTopic, Network, TopicPlan, Upgrade};
 pub use fault::{
     ClockJump, ClockTarget, ConnectionReset, Crash, CrashTarget, DiskError, FAULTS, Faults,
     GcPause, LateRequest, LeaderElection, LinkPeers, LinkTarget, LoadError, LostRequest, Operation,
@@ -37,7 +37,7 @@ pub use intensity::Intensity;
 pub(crate) use intensity::{Line, TABLE as INTENSITIES};
 pub use names::{
     ActorName, ApiName, BooleanDrawn, DefectName, ErrorName, GroupName, PartitionDrawn,
-    PartitionName, RequiredName, RuleId, StateLabel, split_partition,
+    PartitionName, RequiredName, RuleId, StateLabel, TicketName, split_partition,
 };
 pub(crate) use names::{is_name, is_topic};
 pub use operator::{
@@ -84,6 +84,10 @@ pub struct Plan {
     #[serde(default)]
     #[schemars(with = "KafkaVersionName")]
     pub kafka: KafkaVersion,
+    /// Tickets of later releases whose changes all nodes have besides those of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<TicketName>", length(max = 32))]
+    pub backports: Vec<String>,
     /// The finalized level of `transaction.version`, which clients follow unless told otherwise.
     #[serde(default = "transaction_version_2")]
     #[schemars(with = "Ranged<0, 2>")]
@@ -160,6 +164,13 @@ impl Plan {
     pub fn switched_on(&self) -> DefectSet {
         let known = self.switched_on.iter().filter_map(|name| Defect::from_name(name));
         known.fold(DefectSet::NONE, DefectSet::with)
+    }
+
+    /// What all nodes have besides what their releases have.
+    #[must_use]
+    pub fn backports(&self) -> CapabilitySet {
+        let sets = self.backports.iter().map(|ticket| CapabilitySet::of_ticket(ticket));
+        sets.fold(CapabilitySet::NONE, CapabilitySet::union)
     }
 
     /// Is there anybody whose place a successor may take?

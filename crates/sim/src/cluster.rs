@@ -5,6 +5,7 @@
 mod actor;
 mod plan;
 
+pub use crate::world::Upgrade;
 pub use actor::ClusterActor;
 pub use eosim_broker::controller::{ControllerConfig, TopicSpec};
 pub use eosim_broker::{
@@ -27,7 +28,7 @@ use eosim_types::observation::{ClusterDump, Observed};
 
 use crate::fault::FaultHook;
 use crate::listener::Listener;
-use crate::world::{Node, Settings, World};
+use crate::world::{Node, World};
 
 /// A world of a cluster and its clients.
 pub type ClusterWorld<C, F, L> = World<ClusterActor, C, F, L>;
@@ -49,7 +50,7 @@ impl Populated {
         F: FaultHook<Message>,
         L: Listener<Message, Observed>,
     {
-        world.settings = Settings { latency: plan.latency, defects: plan.defects };
+        world.settings = plan.settings();
         let last = self.0.as_ref().filter(|last| Arc::ptr_eq(&last.shape, &plan.shape));
         world.reset(outsiders, |actors| {
             if last.is_some() {
@@ -61,13 +62,15 @@ impl Populated {
         });
         self.0 = Some(plan.clone());
         let controller = &plan.shape.controller;
-        let node = |kafka| Node { clock_skew_ms: 0, kafka };
+        let node = |kafka| Node { kafka, ..Node::default() };
         for actor in 0..world.actors().len() {
             let actor = ActorId(u16::try_from(actor).expect("ids have 16 bits"));
             world.set_node(actor, node(controller.broker_config.kafka));
         }
         for &broker in &controller.brokers {
-            world.set_node(ActorId::of_broker(broker), node(controller.kafka_of(broker)));
+            let upgrade = plan.shape.upgrade;
+            let node = Node { upgrade, ..node(controller.kafka_of(broker)) };
+            world.set_node(ActorId::of_broker(broker), node);
         }
     }
 }

@@ -24,6 +24,7 @@ macro_rules! env {
             now: $world.now,
             clock_skew_ms: $node.clock_skew_ms,
             kafka: $node.kafka,
+            backports: $world.settings.backports,
             defects: $world.settings.defects,
             marks: &mut $world.marks,
         }
@@ -45,7 +46,7 @@ use std::hash::{Hash, Hasher};
 
 use eosim_actor::{Actor, Choices, CrashKind, Cx, Effect, Event, Out};
 use eosim_types::digest::Digest;
-use eosim_types::{ActorId, DefectSet, Instant, Marks};
+use eosim_types::{ActorId, CapabilitySet, DefectSet, Instant, Marks};
 
 use crate::fault::{FaultHook, Order, Range};
 use crate::listener::{Listener, Stamp};
@@ -58,7 +59,7 @@ use slab::Slab;
 
 pub use drive::{Limits, Stop};
 pub use network::request_number;
-pub use process::Node;
+pub use process::{Node, Upgrade};
 
 /// How long a message travels, drawn for each between two bounds.
 pub type Latency = Range;
@@ -70,11 +71,14 @@ pub struct Settings {
     pub latency: Latency,
     /// Which defects and upstream findings are put back.
     pub defects: DefectSet,
+    /// What all nodes have besides what their releases have.
+    pub backports: CapabilitySet,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { latency: Latency::from_millis(1, 10), defects: DefectSet::default() }
+        let (defects, backports) = (DefectSet::NONE, CapabilitySet::NONE);
+        Self { latency: Latency::from_millis(1, 10), defects, backports }
     }
 }
 

@@ -103,7 +103,7 @@ impl TransactionCoordinator {
         request_version: i16,
         transaction: &AddPartitionsToTxnTransaction,
     ) {
-        let bumps = request_version >= 4 && cx.env.kafka.has(Capability::EpochPerTransaction);
+        let bumps = request_version >= 4 && cx.env.has(Capability::EpochPerTransaction);
         let version = if bumps { TransactionVersion::Tv2 } else { TransactionVersion::Tv0 };
         let callback = ResponseCallback::AddPartitionsToTxn { to, index };
         let partitions = &transaction.partitions;

@@ -103,7 +103,7 @@ impl TransactionMetadata {
     fn is_valid_start(&self, env: &Env<'_>, transit: &TxnTransitMetadata) -> bool {
         let nothing_added = transit.client_transaction_version.supports_epoch_bump()
             && is_idle(self.state)
-            && (transit.state == PrepareAbort || env.kafka.has(Capability::EmptyCommitBumps));
+            && (transit.state == PrepareAbort || env.has(Capability::EmptyCommitBumps));
         nothing_added || transit.transaction_start_timestamp == self.transaction_start_timestamp
     }
 }

@@ -88,8 +88,13 @@ fn find_retry(env: &Env<'_>, metadata: &TransactionMetadata, end: &EndTransactio
     let is_overflow = metadata.previous_producer_id == end.producer_id
         && (end.producer_epoch.0 == i16::MAX - 1 || at_last)
         && metadata.producer_epoch.0 == 0;
-    let is_bump = end.producer_epoch.next() == Some(metadata.producer_epoch)
-        || (at_last && metadata.producer_epoch == ProducerEpoch::MAX);
+    // Only an EndTxn of version 2 raises the epoch. After one of version 1 the epoch before is that of
+    // a producer that was fenced.
+    let was_bumped = metadata.client_transaction_version.supports_epoch_bump()
+        || env.on(Defect::UpstreamCoordinatorFencedEndTakesEpoch);
+    let is_next = end.producer_epoch.next() == Some(metadata.producer_epoch);
+    let is_bump =
+        (was_bumped && is_next) || (at_last && metadata.producer_epoch == ProducerEpoch::MAX);
     Retry { is_overflow, is_bump }
 }
 
@@ -122,7 +127,7 @@ fn empty_commit(
     end: &EndTransaction,
 ) -> Result<EndTxnStep, ErrorCode> {
     let judges = cx.env.on(Defect::CoordinatorEmptyCommitJudgedFromMemory);
-    if cx.env.kafka.has(Capability::EmptyCommitBumps) && !judges {
+    if cx.env.has(Capability::EmptyCommitBumps) && !judges {
         bump_epoch(cx, metadata, ids, end, true)
     } else {
         Err(ErrorCode::InvalidTxnState)
@@ -139,7 +144,7 @@ fn bump_epoch(
     no_partition_added: bool,
 ) -> Result<EndTxnStep, ErrorCode> {
     rule!(cx.env, "C-END-15");
-    let rotates = end.is_from_client || cx.env.kafka.has(Capability::CoordinatorRotatesProducerId);
+    let rotates = end.is_from_client || cx.env.has(Capability::CoordinatorRotatesProducerId);
     let next_producer_id = if rotates && metadata.producer_epoch.is_exhausted() {
         ids.generate_producer_id(cx)
     } else {

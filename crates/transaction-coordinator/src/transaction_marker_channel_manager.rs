@@ -176,7 +176,7 @@ impl TransactionMarkerChannelManager {
             rule!(cx.env, "C-MRK-7");
             let sent = mem::take(&mut queue.markers).0;
             let markers = sent.iter().map(writable_txn_marker).collect();
-            let has_version = cx.env.kafka.has(Capability::MarkerHasTransactionVersion);
+            let has_version = cx.env.has(Capability::MarkerHasTransactionVersion);
             let version = if has_version { 2 } else { 1 };
             let request = WriteTxnMarkersRequest { version, markers };
             let correlation = self.next_correlation;
@@ -238,7 +238,7 @@ fn destination(cx: &mut Ctx<'_>, partition: TopicPartition) -> Destination {
     let Some(leader) = registration.leader else {
         rule!(cx.env, "C-MRK-5");
         rule!(cx.env, "H-3");
-        let is_skipped = cx.env.kafka.has(Capability::MarkerNeedsLeader)
+        let is_skipped = cx.env.has(Capability::MarkerNeedsLeader)
             && cx.env.on(Defect::UpstreamCoordinatorMarkerSkippedWithoutLeader);
         return if is_skipped { Destination::Nowhere } else { unknown_broker(cx) };
     };

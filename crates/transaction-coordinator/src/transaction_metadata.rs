@@ -163,7 +163,11 @@ impl TransactionMetadata {
         let is_allowed = self.pending_state.is_none()
             && transit.producer_id.0 >= 0
             && (transit.producer_epoch.0 >= 0 || transit.state == Dead)
-            && is_valid_transition(self.state, transit.state, env.kafka);
+            && is_valid_transition(
+                self.state,
+                transit.state,
+                env.has(Capability::EmptyCommitBumps),
+            );
         if !is_allowed {
             return Err(ErrorCode::UnknownServerError);
         }
@@ -183,7 +187,7 @@ impl TransactionMetadata {
     ) -> Result<ProducerEpoch, ErrorCode> {
         rule!(env, "C-SM-2");
         let is_last = self.producer_epoch == ProducerEpoch::MAX;
-        if is_last && !env.kafka.has(Capability::LastEpochCanBeAborted) {
+        if is_last && !env.has(Capability::LastEpochCanBeAborted) {
             return Err(ErrorCode::UnknownServerError);
         }
         let mut transit = self.transit(PrepareEpochFence, Vec::new());
@@ -331,7 +335,7 @@ impl TransactionMetadata {
         }
         rule!(env, "C-END-16");
         let stays =
-            result == TransactionResult::Abort && env.kafka.has(Capability::LastEpochCanBeAborted);
+            result == TransactionResult::Abort && env.has(Capability::LastEpochCanBeAborted);
         if stays { Ok(self.producer_epoch) } else { Err(ErrorCode::UnknownServerError) }
     }
 

@@ -2,13 +2,11 @@
 //!
 //! Kafka counterpart: `TransactionState.VALID_PREVIOUS_STATES` and `isExpirationAllowed`.
 
-use eosim_types::Capability;
 use eosim_types::machine::{CoordinatorEvent, MachineState};
 use eosim_types::record::TransactionState::{
     self, CompleteAbort, CompleteCommit, Dead, Empty, Ongoing, PrepareAbort, PrepareCommit,
     PrepareEpochFence,
 };
-use eosim_types::version::KafkaVersion;
 
 /// One row of the table of states (coordinator 2.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +15,7 @@ pub struct StateRule {
     pub target: TransactionState,
     /// The states from which it may be entered.
     pub valid_previous_states: &'static [TransactionState],
-    /// Further ones with [`Capability::EmptyCommitBumps`].
+    /// Further ones with [`Capability::EmptyCommitBumps`](eosim_types::Capability).
     pub empty_commit_previous_states: &'static [TransactionState],
     /// A transactional id may expire in this state.
     pub expiration_allowed: bool,
@@ -71,17 +69,16 @@ pub const fn state_rule(state: TransactionState) -> &'static StateRule {
     &STATE_RULES[state as usize]
 }
 
-/// May `target` follow `from`?
+/// May `target` follow `from`? With [`Capability::EmptyCommitBumps`](eosim_types::Capability) more may.
 #[must_use]
 pub fn is_valid_transition(
     from: TransactionState,
     target: TransactionState,
-    kafka: KafkaVersion,
+    empty_commit_bumps: bool,
 ) -> bool {
     let rule = state_rule(target);
     rule.valid_previous_states.contains(&from)
-        || (kafka.has(Capability::EmptyCommitBumps)
-            && rule.empty_commit_previous_states.contains(&from))
+        || (empty_commit_bumps && rule.empty_commit_previous_states.contains(&from))
 }
 
 /// No transaction is open or being ended: Empty, CompleteCommit, CompleteAbort.
@@ -126,8 +123,8 @@ mod tests {
     fn only_an_empty_commit_differs_between_versions_c_end_13() {
         for from in TransactionState::ALL {
             for target in TransactionState::ALL {
-                let old = is_valid_transition(from, target, KafkaVersion::V4_4);
-                let new = is_valid_transition(from, target, KafkaVersion::V4_5);
+                let old = is_valid_transition(from, target, false);
+                let new = is_valid_transition(from, target, true);
                 assert_eq!(old != new, target == PrepareCommit && is_idle(from));
             }
         }

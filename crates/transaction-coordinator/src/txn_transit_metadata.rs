@@ -60,7 +60,7 @@ impl TxnTransitMetadata {
             }
             version = 1;
         }
-        let has_ids = version >= 1 && env.kafka.has(Capability::ProducerIdsAreWritten);
+        let has_ids = version >= 1 && env.has(Capability::ProducerIdsAreWritten);
         if !has_ids {
             rule!(env, "C-REC-4");
         }
@@ -94,7 +94,7 @@ impl TxnTransitMetadata {
 
 /// Does the last producer epoch stand in the log? As released from 4.5 on (C-INIT-21).
 pub(crate) fn knows_last_epoch(env: &Env<'_>) -> bool {
-    env.kafka.has(Capability::LastEpochIsWritten)
+    env.has(Capability::LastEpochIsWritten)
         || !env.on(Defect::UpstreamCoordinatorLastEpochForgotten)
 }
 

@@ -77,6 +77,50 @@ capabilities! {
         "In a log that nobody ever wrote to everybody begins with sequence 0.";
 }
 
+impl Capability {
+    /// Every ticket once, that of the oldest release first.
+    pub fn tickets() -> impl Iterator<Item = &'static str> {
+        let is_first = |at: usize| {
+            let ticket = Self::ALL[at].ticket();
+            (!Self::ALL[..at].iter().any(|earlier| earlier.ticket() == ticket)).then_some(ticket)
+        };
+        (0..Self::ALL.len()).filter_map(is_first)
+    }
+}
+
+/// Capabilities, such as those that every node of a run has besides what its release has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct CapabilitySet(u32);
+
+impl CapabilitySet {
+    /// None.
+    pub const NONE: Self = Self(0);
+
+    /// What came with `ticket`; none if no capability did.
+    #[must_use]
+    pub fn of_ticket(ticket: &str) -> Self {
+        let its = Capability::ALL.iter().filter(|one| one.ticket() == ticket);
+        Self(its.fold(0, |set, one| set | Self::bit(*one)))
+    }
+
+    /// What is in either.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Is `capability` among them?
+    #[inline]
+    #[must_use]
+    pub const fn contains(self, capability: Capability) -> bool {
+        self.0 & Self::bit(capability) != 0
+    }
+
+    const fn bit(capability: Capability) -> u32 {
+        1 << capability as u32
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +131,15 @@ mod tests {
         for rule in Capability::ALL.iter().flat_map(|capability| capability.rules()) {
             assert!(crate::rules::RULES.contains(rule), "{rule}");
         }
+    }
+
+    #[test]
+    fn a_ticket_may_have_brought_several_things() {
+        let set = CapabilitySet::of_ticket("KAFKA-20090");
+        assert!(set.contains(Capability::CoordinatorRotatesProducerId));
+        assert!(set.contains(Capability::LastEpochCanBeAborted));
+        assert!(!set.contains(Capability::ProducerIdsAreWritten));
+        assert_eq!(CapabilitySet::of_ticket("KAFKA-1"), CapabilitySet::NONE);
     }
 
     #[test]

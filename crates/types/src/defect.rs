@@ -274,6 +274,8 @@ defects! {
     UpstreamCoordinatorAbortAtLastEpochForgotten =
         "upstream.coordinator.abort_at_last_epoch_forgotten", Upstream, [],
         "An ABORT at epoch 32767 that is asked for again is refused (C-END-9, C-END-16).";
+    UpstreamCoordinatorFencedEndTakesEpoch = "upstream.coordinator.fenced_end_takes_epoch", Upstream, [],
+        "A fenced version 2 producer's EndTxn passes for a retry of its successor's of version 1, and gets its epoch (C-END-9).";
     UpstreamCoordinatorDowngradeWedgesId = "upstream.coordinator.downgrade_wedges_id", Upstream, [],
         "Lowering transaction.version to 0 leaves ids of version 2 unusable until a reload (C-REC-2).";
     UpstreamCoordinatorTimeoutsStopAtLastEpoch =

@@ -1,5 +1,6 @@
 //! What every protocol function may know of its surroundings.
 
+use crate::capability::{Capability, CapabilitySet};
 use crate::defect::{Defect, DefectSet};
 use crate::machine::MachineState;
 use crate::marks::Marks;
@@ -15,6 +16,8 @@ pub struct Env<'a> {
     pub clock_skew_ms: i64,
     /// The Kafka version that this node runs.
     pub kafka: KafkaVersion,
+    /// What it has of later releases besides.
+    pub backports: CapabilitySet,
     /// Which defects and upstream findings are put back.
     pub defects: DefectSet,
     /// What was reached so far.
@@ -27,6 +30,13 @@ impl Env<'_> {
     #[must_use]
     pub fn on(&self, defect: Defect) -> bool {
         self.defects.contains(defect)
+    }
+
+    /// Does this node do `capability`?
+    #[inline]
+    #[must_use]
+    pub const fn has(&self, capability: Capability) -> bool {
+        self.kafka.has(capability) || self.backports.contains(capability)
     }
 
     /// A machine is about to take `event` in `state`.
@@ -55,6 +65,7 @@ impl Env<'_> {
             now: self.now,
             clock_skew_ms: self.clock_skew_ms,
             kafka: self.kafka,
+            backports: self.backports,
             defects: self.defects,
             marks: self.marks,
         }

@@ -33,7 +33,7 @@ pub mod time;
 pub mod version;
 pub mod visible;
 
-pub use capability::Capability;
+pub use capability::{Capability, CapabilitySet};
 pub use defect::{Defect, DefectSet};
 pub use env::Env;
 pub use error::ErrorCode;

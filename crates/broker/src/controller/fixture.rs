@@ -41,5 +41,12 @@ pub(super) fn with_env<T>(test: impl FnOnce(&mut Env<'_>) -> T) -> T {
 /// Correct surroundings at `now`.
 pub(super) fn env(now: Instant, marks: &mut Marks) -> Env<'_> {
     let (kafka, defects) = (KafkaVersion::V4_4, DefectSet::NONE);
-    Env { now, clock_skew_ms: 0, kafka, defects, marks }
+    Env {
+        now,
+        clock_skew_ms: 0,
+        kafka,
+        backports: eosim_types::CapabilitySet::NONE,
+        defects,
+        marks,
+    }
 }

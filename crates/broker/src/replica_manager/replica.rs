@@ -106,6 +106,7 @@ mod tests {
                 now: Instant(millis * 1000),
                 clock_skew_ms: 0,
                 kafka: eosim_types::version::KafkaVersion::V4_4,
+                backports: eosim_types::CapabilitySet::NONE,
                 defects: DefectSet::NONE,
                 marks: &mut marks,
             };

@@ -15,7 +15,9 @@ use eosim_types::message::{
 };
 use eosim_types::record::{EndTransactionMarker, RecordBatch};
 use eosim_types::version::TransactionVersion;
-use eosim_types::{Defect, ErrorCode, Few, ProducerEpoch, ProducerId, Topic, TopicPartition, rule};
+use eosim_types::{
+    Capability, Defect, ErrorCode, Few, ProducerEpoch, ProducerId, Topic, TopicPartition, rule,
+};
 
 use super::ReplicaManager;
 use super::append::{AppendOptions, AppendResult};
@@ -77,10 +79,13 @@ impl ReplicaManager {
         }
         let pending = MarkerRequest::new(&request.markers, ErrorCode::None);
         self.marker_requests.insert(token, pending);
+        // The version on a connection is the newest that both its ends know.
+        let has_version =
+            request.version >= 2 && io.env.has(Capability::MarkerHasTransactionVersion);
         for mut marker in request.markers {
             rule!(io.env, "L-WTM-2");
             // L-WTM-9: a marker of an older version passes with the epoch of the data.
-            if request.version < 2 {
+            if !has_version {
                 marker.transaction_version = TransactionVersion::Tv0;
             }
             self.write_marker(io, token, &marker, groups);

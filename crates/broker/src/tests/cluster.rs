@@ -189,6 +189,7 @@ macro_rules! cx {
                 now: $cluster.now,
                 clock_skew_ms: 0,
                 kafka: KafkaVersion::V4_4,
+                backports: eosim_types::CapabilitySet::NONE,
                 defects: $cluster.defects,
                 marks: &mut $cluster.marks,
             },

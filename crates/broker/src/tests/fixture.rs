@@ -80,6 +80,7 @@ impl Fixture {
                 now: self.now,
                 clock_skew_ms: 0,
                 kafka: KafkaVersion::V4_4,
+                backports: eosim_types::CapabilitySet::NONE,
                 defects: DefectSet::as_released(),
                 marks: &mut self.marks,
             },

@@ -49,13 +49,16 @@ fn went_back(cx: Context<'_>, earlier: &[EndOffset], told: &EndOffset, report: &
 }
 
 /// A record below the end was undecided when the end was told: its producer had not yet asked for
-/// the commit that decided it, or nothing has decided it to this day.
+/// the commit that decided it, or nothing has decided it to this day. What is deleted holds nothing
+/// back (L-LSO-5).
 fn undecided(cx: Context<'_>, end: End<'_>, told: &EndOffset, report: &mut Report) {
     let Some(log) = end.logs.leader(told.partition) else { return };
     let places = end.logs.places_of(log);
     let below = &places[..places.partition_point(|place| place.offset < told.offset)];
     let is_later = end.dump.at >= told.when.at;
-    let mut undecided = below.iter().filter(|place| was_undecided(cx, place, told, is_later));
+    let start = end.dump.replicas[log.replica].log_start_offset;
+    let kept = below.iter().filter(|place| place.offset >= start);
+    let mut undecided = kept.filter(|place| was_undecided(cx, place, told, is_later));
     let Some(place) = undecided.next() else { return };
     let summary = format!(
         "{}, above {}, {}, whose commit was not asked for by then",

@@ -34,6 +34,23 @@ fn n1_a_commit_becomes_visible_partition_by_partition() {
 }
 
 #[test]
+fn what_is_deleted_holds_no_end_back_l_lso_5() {
+    let mut h = History::new();
+    let mut p = h.producer(5, Some(ID));
+    h.begin(&mut p);
+    h.write(&mut p, P0);
+    h.write(&mut p, P0);
+    h.told_end(9, (P0, COMMITTED), 1);
+    h.commit(&mut p, &[P0]);
+    h.setup.deletable.push(P0.topic);
+    let mut dump = h.dump();
+    dump.replicas[0].log_start_offset = 1;
+    assert_eq!(h.anomalies_in(&dump), []);
+    dump.replicas[0].log_start_offset = 0;
+    h.breaks_in(&dump, "end-offset");
+}
+
+#[test]
 fn ends_are_told_late_and_cross_between_readers() {
     let mut h = History::new();
     let mut p = h.producer(5, Some(ID));

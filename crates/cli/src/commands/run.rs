@@ -24,7 +24,7 @@ pub(super) fn run(args: &RunArgs, how: &OutputArgs) -> Result<ExitCode, Failure>
     let run = &observed.result;
     artefacts::keep(&folder, "", &recording, &observed)?;
     let plan = &recording.plan;
-    folder.write("summary.jsonl", &results::seed_line(&plan.name, recording.seed, run))?;
+    folder.write("summary.jsonl", &results::seed_line(&plan.name, recording.seed, run, None))?;
     let coverage = Coverage::of(&observed.marks, run.faults.iter().copied());
     artefacts::keep_coverage(&folder, &coverage)?;
     folder.write(artefacts::SUMMARY, &results::single(plan, recording.seed, run).json())?;

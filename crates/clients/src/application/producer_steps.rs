@@ -7,9 +7,7 @@ use alloc::vec::Vec;
 use eosim_actor::Cx;
 use eosim_types::observation::{Observed, SendOutcome};
 use eosim_types::record::{Payload, Record, RecordBatch};
-use eosim_types::{
-    ErrorCode, LeaderEpoch, ProducerEpoch, ProducerId, Sequence, TopicPartition, Value, rule,
-};
+use eosim_types::{ErrorCode, LeaderEpoch, ProducerEpoch, ProducerId, TopicPartition, Value, rule};
 
 use super::producer_application::{Phase, ProducerApplication, is_fencing};
 use crate::exception::Exception;
@@ -77,9 +75,7 @@ impl ProducerApplication {
             ScriptStep::Pause(length) => self.phase = Phase::Pausing(cx.now() + length),
             ScriptStep::PauseUntil(until) => self.phase = Phase::Pausing(until),
             ScriptStep::Decide => self.decide(out),
-            ScriptStep::RawProduce { partition, base_sequence, values, value_bytes } => {
-                self.send_by_hand(partition, base_sequence, values, value_bytes, cx, out);
-            }
+            ScriptStep::RawProduce { .. } => self.send_by_hand(step, cx, out),
             call => {
                 self.observe_call(&call, out);
                 self.make_call(call, cx, out);
@@ -123,20 +119,26 @@ impl ProducerApplication {
         self.session.observe_send(partition, value, self.input(), out);
     }
 
-    fn send_by_hand(
-        &mut self,
-        partition: TopicPartition,
-        base_sequence: Sequence,
-        values: Vec<Value>,
-        value_bytes: u32,
-        cx: &mut Cx<'_>,
-        out: &mut ClientOut,
-    ) {
+    fn send_by_hand(&mut self, step: ScriptStep, cx: &mut Cx<'_>, out: &mut ClientOut) {
+        let ScriptStep::RawProduce {
+            partition,
+            base_sequence,
+            epoch_delta,
+            is_transactional,
+            values,
+            value_bytes,
+        } = step
+        else {
+            return;
+        };
         if self.session.producer.is_none() {
             self.open(out);
         }
+        // What is put on the wire by hand is no part of the transaction that the producer has open.
+        let session = self.session.number();
         for &value in &values {
-            self.observe_send(partition, value, out);
+            let (transaction, input) = (None, None);
+            out.observe(Observed::SendCalled { value, partition, session, transaction, input });
         }
         let records: Vec<_> =
             values.iter().map(|&value| Record { value, key: None, value_bytes }).collect();
@@ -145,7 +147,7 @@ impl ProducerApplication {
             base_offset: 0,
             last_offset_delta: last,
             partition_leader_epoch: LeaderEpoch::NONE,
-            is_transactional: false,
+            is_transactional,
             max_timestamp: cx.env.clock_ms(),
             producer_id: ProducerId::NONE,
             producer_epoch: ProducerEpoch::NONE,
@@ -153,7 +155,7 @@ impl ProducerApplication {
             payload: Payload::Records(Arc::from(records)),
         };
         let producer = self.session.producer.as_mut().expect("opened above");
-        let call = producer.call(Call::RawProduce { partition, batch }, cx);
+        let call = producer.call(Call::RawProduce { partition, batch, epoch_delta }, cx);
         self.phase = Phase::Raw(call, partition, values);
     }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use eosim_actor::Cx;
 use eosim_types::message::ProduceRequest;
 use eosim_types::record::{Record, RecordBatch};
-use eosim_types::{Defect, Instant, TopicPartition, rule};
+use eosim_types::{Defect, Instant, ProducerEpoch, TopicPartition, rule};
 
 use super::producer_batch::batch_upper_bound;
 use super::record_accumulator::Appended;
@@ -72,8 +72,9 @@ impl Producer {
                 self.sender.initiate_close(deadline);
                 self.wait(id, Awaited::Closed, Instant::FAR);
             }
-            Call::RawProduce { partition, batch } => {
-                self.wait(id, Awaited::ReadyForRaw { partition, batch }, Instant::FAR);
+            Call::RawProduce { partition, batch, epoch_delta } => {
+                let raw = Awaited::ReadyForRaw { partition, batch, epoch_delta };
+                self.wait(id, raw, Instant::FAR);
             }
         }
     }
@@ -357,8 +358,8 @@ impl Producer {
                 self.returned(call, prepared);
             }
             Awaited::Closed => self.returned(call, Ok(())),
-            Awaited::ReadyForRaw { partition, batch } => {
-                self.send_raw(call, partition, batch, cx, out);
+            Awaited::ReadyForRaw { partition, batch, epoch_delta } => {
+                self.send_raw(call, (partition, batch), epoch_delta, cx, out);
             }
         }
     }
@@ -384,17 +385,21 @@ impl Producer {
     fn send_raw(
         &mut self,
         call: CallId,
-        partition: TopicPartition,
-        batch: RecordBatch,
+        (partition, batch): (TopicPartition, RecordBatch),
+        epoch_delta: i16,
         cx: &mut Cx<'_>,
         out: &mut ClientOut,
     ) {
         let producer = self.producer_id_and_epoch();
-        let batch = stamped(batch, (producer.producer_id, producer.producer_epoch));
+        let epoch = ProducerEpoch(producer.producer_epoch.0.wrapping_add(epoch_delta));
+        let batch = stamped(batch, (producer.producer_id, epoch));
         let (leader, _) = self.sender.metadata.leader(partition).expect("waited for");
+        let is_transactional = batch.is_transactional;
+        let manager = self.sender.manager.as_ref();
+        let is_version_2 = manager.is_some_and(|manager| manager.is_version_2_transaction(&cx.env));
         let request = ProduceRequest {
-            version: self.sender.api_versions.produce(false, false),
-            transactional_id: None,
+            version: self.sender.api_versions.produce(is_transactional, is_version_2),
+            transactional_id: self.sender.transactional_id.filter(|_| is_transactional),
             acks: -1,
             timeout_ms: 30_000,
             partitions: Vec::from([(partition, batch)]),

@@ -64,7 +64,7 @@ enum Activity {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Sender {
     config: ProducerConfig,
-    transactional_id: Option<TransactionalId>,
+    pub(super) transactional_id: Option<TransactionalId>,
     pub(crate) client: NetworkClient<InFlight>,
     pub(crate) metadata: Metadata,
     pub(crate) accumulator: RecordAccumulator,

@@ -66,7 +66,14 @@ pub(crate) fn api_versions(image: &MetadataImage) -> ApiVersionsResponse {
 /// The surroundings of a client at `now`: the newest release, no defect.
 pub(crate) fn env(now: Instant, marks: &mut Marks) -> Env<'_> {
     let (kafka, defects) = (KafkaVersion::default(), DefectSet::NONE);
-    Env { now, clock_skew_ms: 0, kafka, defects, marks }
+    Env {
+        now,
+        clock_skew_ms: 0,
+        kafka,
+        backports: eosim_types::CapabilitySet::NONE,
+        defects,
+        marks,
+    }
 }
 
 /// A request that went out.
@@ -175,6 +182,7 @@ impl Harness {
             now: self.now,
             clock_skew_ms: 0,
             kafka: KafkaVersion::default(),
+            backports: eosim_types::CapabilitySet::NONE,
             defects: self.defects,
             marks: &mut self.marks,
         };

@@ -100,6 +100,7 @@ impl Bench {
                 now: self.now,
                 clock_skew_ms: 0,
                 kafka: KafkaVersion::V4_4,
+                backports: eosim_types::CapabilitySet::NONE,
                 defects: self.defects,
                 marks: &mut self.marks,
             },

@@ -222,6 +222,8 @@ fn step(step: &Step, names: &mut Names) -> ScriptStep {
         Step::RawProduce(raw) => ScriptStep::RawProduce {
             partition: partition(&raw.partition, names),
             base_sequence: Sequence(raw.base_sequence),
+            epoch_delta: raw.epoch_delta,
+            is_transactional: raw.transactional,
             values: raw.values.iter().map(|value| names.add_value(value)).collect(),
             value_bytes: raw.values.first().map_or(0, |value| length(value)),
         },

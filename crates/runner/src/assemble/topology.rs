@@ -1,10 +1,10 @@
 //! Brokers, topics and where they lie.
 
 use eosim_scenario::Plan;
-use eosim_scenario::plan::InternalTopic;
-use eosim_sim::cluster::{ControllerConfig, TopicSpec};
+use eosim_scenario::plan::{self, InternalTopic};
+use eosim_sim::cluster::{ControllerConfig, TopicSpec, Upgrade};
 use eosim_types::config::TopicConfig;
-use eosim_types::{BrokerId, LeaderEpoch, Names, Topic};
+use eosim_types::{BrokerId, Duration, Instant, LeaderEpoch, Names, Topic};
 
 /// The cluster of `plan`; topics get their numbers in the order of their names.
 pub(super) fn controller_config(plan: &Plan, names: &mut Names) -> ControllerConfig {
@@ -29,6 +29,12 @@ pub(super) fn controller_config(plan: &Plan, names: &mut Names) -> ControllerCon
         transaction_version: plan.transaction_version(),
         kafka: cluster.versions(plan.kafka).map(|(at, kafka)| (broker_id(at), kafka)).collect(),
     }
+}
+
+/// What is installed while the run goes on.
+pub(super) fn upgrade(plan: &Plan) -> Option<Upgrade> {
+    let plan::Upgrade { kafka, at_ms } = plan.cluster.upgrade?;
+    Some(Upgrade { at: Instant::START + Duration::from_millis(at_ms), kafka })
 }
 
 fn internal(topic: Topic, plan: &InternalTopic, brokers: u32) -> TopicSpec {

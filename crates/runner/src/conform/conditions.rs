@@ -7,7 +7,8 @@ use eosim_sim::Latency;
 use eosim_sim::cluster::{ClusterPlan, ClusterShape, ControllerConfig, TopicSpec};
 use eosim_types::config::{BrokerConfig, TopicConfig};
 use eosim_types::{
-    BrokerId, DefectSet, Duration, GroupId, LeaderEpoch, Names, Topic, TransactionalId,
+    BrokerId, CapabilitySet, DefectSet, Duration, GroupId, LeaderEpoch, Names, Topic,
+    TransactionalId,
 };
 
 use super::case::{Case, TopicLayout};
@@ -60,12 +61,14 @@ pub(crate) fn plan(
             transaction_version: case.recorded_on.transaction_version,
             kafka: Default::default(),
         },
+        upgrade: None,
     };
     Ok(ClusterPlan {
         shape: Arc::new(shape),
         clients: Vec::new(),
         latency: Latency { min: Duration::from_micros(100), max: Duration::from_micros(100) },
         defects: DefectSet::as_released(),
+        backports: CapabilitySet::NONE,
     })
 }
 

@@ -35,6 +35,9 @@ pub struct ScenarioSummary {
     pub liveness: u64,
     /// Seeds about which nothing can be said.
     pub inconclusive: u64,
+    /// Seeds that failed and would not with what later releases changed, by the tickets: how many,
+    /// and the first.
+    pub repaired: BTreeMap<String, (u64, u64)>,
     /// Events taken by actors.
     pub steps: u64,
     /// Per fault: how often it was applied and effective.
@@ -52,6 +55,11 @@ pub struct ScenarioSummary {
 }
 
 impl ScenarioSummary {
+    pub(super) fn add_repaired(&mut self, tickets: &str, (seeds, first): (u64, u64)) {
+        let sum = self.repaired.entry(tickets.to_string()).or_insert((0, first));
+        *sum = (sum.0 + seeds, sum.1.min(first));
+    }
+
     pub(super) fn add_aimed(&mut self, counts: &[Count]) {
         self.aimed.resize(counts.len().max(self.aimed.len()), Count::default());
         for (sum, count) in self.aimed.iter_mut().zip(counts) {
@@ -133,6 +141,9 @@ impl SweepSummary {
         }
         if result.second_digest.is_some() {
             self.nondeterministic.push((result.scenario, result.seed));
+        }
+        if let Some(tickets) = &result.repaired_by {
+            return own.add_repaired(tickets, (1, result.seed));
         }
         match judge(&result.run.verdict, &self.expectations[result.scenario]) {
             Outcome::Sound => own.sound += 1,

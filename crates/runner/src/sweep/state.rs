@@ -39,6 +39,8 @@ struct ScenarioState {
     safety: u64,
     liveness: u64,
     inconclusive: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    repaired: BTreeMap<String, (u64, u64)>,
     steps: u64,
     /// How often applied, how often effective.
     faults: BTreeMap<String, (u64, u64)>,
@@ -134,6 +136,9 @@ impl ScenarioSummary {
         self.inconclusive = self.inconclusive.saturating_add(other.inconclusive);
         self.steps = self.steps.saturating_add(other.steps);
         self.vacuous_runs = self.vacuous_runs.saturating_add(other.vacuous_runs);
+        for (tickets, seeds) in &other.repaired {
+            self.add_repaired(tickets, *seeds);
+        }
         for (name, count) in &other.faults {
             self.faults.entry(name).or_default().merge(*count);
         }
@@ -166,6 +171,7 @@ fn scenario(
         safety: own.safety,
         liveness: own.liveness,
         inconclusive: own.inconclusive,
+        repaired: own.repaired.clone(),
         steps: own.steps,
         faults: own.faults.iter().map(|(name, count)| (name.to_string(), pair(count))).collect(),
         aimed: own.aimed.iter().map(pair).collect(),
@@ -239,6 +245,7 @@ impl ScenarioState {
             safety: self.safety,
             liveness: self.liveness,
             inconclusive: self.inconclusive,
+            repaired: self.repaired.clone(),
             steps: self.steps,
             faults: self.faults.iter().map(fault).collect::<Result<_, _>>()?,
             aimed: self.aimed.iter().map(count).collect(),

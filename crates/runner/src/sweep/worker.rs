@@ -3,11 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use eosim_actor::{Choices, Site, Stream};
+use eosim_checker::Verdict;
 use eosim_scenario::{Plan, ScenarioFile};
 use eosim_sim::Seeded;
 use eosim_types::{ActorId, DefectSet};
 
-use super::{SeedResult, Sweep};
+use super::{Outcome, SeedResult, Sweep, judge, repair};
 use crate::assemble::{Assembly, assemble};
 use crate::run::{RunResult, SeededMachine, said};
 
@@ -50,7 +51,11 @@ impl ScenarioMachine {
         seed: u64,
         defects: DefectSet,
     ) -> RunResult {
-        let plan = plan_of(scenario, seed);
+        self.run_plan(plan_of(scenario, seed), seed, defects)
+    }
+
+    /// Runs `plan` as that of a seed.
+    pub(crate) fn run_plan(&mut self, plan: Plan, seed: u64, defects: DefectSet) -> RunResult {
         self.machine.choices().reset(seed);
         let assembly = self.assembly(&plan, defects);
         let result = self.machine.run(&plan, assembly.clone(), None);
@@ -103,6 +108,23 @@ impl<'a> Worker<'a> {
         let second = verifies.then(|| once().digest);
         let second_digest = second.filter(|digest| *digest != run.digest);
         let marks = machine.machine.take_marks();
-        SeedResult { scenario, seed, run, second_digest, marks }
+        let repaired_by = self.repaired_by(scenario, seed, &run);
+        SeedResult { scenario, seed, run, second_digest, marks, repaired_by }
+    }
+
+    /// If the seed fails and would not with what later releases changed: the tickets.
+    fn repaired_by(&mut self, scenario: usize, seed: u64, run: &RunResult) -> Option<String> {
+        let Sweep { scenarios, defects, .. } = *self.sweep;
+        let file = &scenarios[scenario];
+        let expect = &file.head().expect;
+        let fails = |verdict: &Verdict| judge(verdict, expect) == Outcome::Failed;
+        if !fails(&run.verdict) || matches!(run.verdict, Verdict::Inconclusive(_)) {
+            return None;
+        }
+        // A machine of its own, so that what was reached is not counted.
+        let mut machine = ScenarioMachine::new();
+        repair::repaired_by(&plan_of(file, seed), |plan| {
+            fails(&machine.run_plan(plan, seed, defects).verdict)
+        })
     }
 }

@@ -145,6 +145,12 @@ impl Cross<'_> {
                     let found = "a call about transactions";
                     return self.refuse(path, found, "a producer with a \"transactional_id\"");
                 }
+                Step::RawProduce(raw)
+                    if raw.transactional && producer.transactional_id.is_none() =>
+                {
+                    let expected = "a producer with a \"transactional_id\"";
+                    return self.refuse(path + ".raw_produce.transactional", "true", expected);
+                }
                 Step::RawProduce(raw) => {
                     self.known_partition(path + ".raw_produce.partition", &raw.partition)?;
                 }

@@ -102,6 +102,11 @@ fn one() -> u32 {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero_delta(delta: &i16) -> bool {
+    *delta == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(sequence: &i32) -> bool {
     *sequence == 0
 }
@@ -206,8 +211,8 @@ pub enum Step {
     RawProduce(RawProduce),
 }
 
-/// One batch put on the wire by hand, past the producer's own bookkeeping, with its producer id at
-/// epoch 0; waits for the answer.
+/// One batch put on the wire by hand, past the producer's own bookkeeping, under its producer id;
+/// waits for the answer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawProduce {
@@ -217,6 +222,13 @@ pub struct RawProduce {
     /// Its base sequence, whatever was sent before.
     #[schemars(range(min = -1, max = 2_147_483_647))]
     pub base_sequence: i32,
+    /// How far its epoch is from the producer's own.
+    #[serde(default, skip_serializing_if = "is_zero_delta")]
+    #[schemars(range(min = -32_767, max = 32_767))]
+    pub epoch_delta: i16,
+    /// It belongs to a transaction of the producer's `transactional_id`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub transactional: bool,
     /// The values of its records.
     #[schemars(length(min = 1, max = 1000))]
     pub values: Vec<String>,

@@ -34,6 +34,11 @@ pub struct Cluster {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, KafkaVersionName>", extend("maxProperties" = 9))]
     pub kafka: BTreeMap<String, KafkaVersion>,
+    /// A release that is installed on all brokers while the run goes on: those that start later,
+    /// and are older, run it from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Upgrade")]
+    pub upgrade: Option<Upgrade>,
     /// The epoch with which a new transactional id begins: 0 in Kafka, up to 32766 to let epochs
     /// run out, 32767 for what a release before 4.3 can have left.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -52,6 +57,18 @@ pub struct Cluster {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Ranged<1, 9>>", extend("maxProperties" = 100))]
     pub place: BTreeMap<String, u32>,
+}
+
+/// A release that is installed while the run goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Upgrade {
+    /// Which.
+    #[schemars(with = "KafkaVersionName")]
+    pub kafka: KafkaVersion,
+    /// When, after the run began.
+    #[schemars(with = "Millis")]
+    pub at_ms: u64,
 }
 
 /// A topic. Either `replicas` names every replica, or replicas are spread over the brokers.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use eosim_types::machine::MACHINES;
 use eosim_types::message::ApiKey;
 use eosim_types::rules::RULES;
-use eosim_types::{Defect, ErrorCode};
+use eosim_types::{Capability, Defect, ErrorCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
@@ -59,6 +59,13 @@ name_schema! {
 name_schema! {
     /// A group by its name; may be drawn per seed.
     GroupName, drawn(&json!({"type": "string", "minLength": 1, "maxLength": 100}), false)
+}
+name_schema! {
+    /// A ticket under which a release of Kafka changed.
+    TicketName, {
+        let names: Vec<_> = Capability::tickets().collect();
+        json_schema!({"type": "string", "enum": names, "x-kind": "ticket"})
+    }
 }
 name_schema! {
     /// As [`PartitionName`]; may be drawn per seed.

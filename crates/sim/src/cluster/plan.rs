@@ -5,10 +5,10 @@ use std::sync::Arc;
 use eosim_broker::controller::{Controller, ControllerConfig};
 use eosim_broker::{Broker, BrokerSpec};
 use eosim_clients::{Client, ClientSpec};
-use eosim_types::{ActorId, BrokerId, DefectSet, Names};
+use eosim_types::{ActorId, BrokerId, CapabilitySet, DefectSet, Names};
 
 use super::ClusterActor;
-use crate::world::Latency;
+use crate::world::{Latency, Settings, Upgrade};
 
 /// What brokers and controller are made from. Two runs that share one (the same `Arc`) share
 /// their actors, which are only reset in between.
@@ -18,6 +18,8 @@ pub struct ClusterShape {
     pub names: Arc<Names>,
     /// Brokers, topics and settings.
     pub controller: ControllerConfig,
+    /// What is installed on brokers while the run goes on.
+    pub upgrade: Option<Upgrade>,
 }
 
 /// What a run is to consist of.
@@ -31,9 +33,16 @@ pub struct ClusterPlan {
     pub latency: Latency,
     /// Which defects and upstream findings are put back.
     pub defects: DefectSet,
+    /// What all nodes have besides what their releases have.
+    pub backports: CapabilitySet,
 }
 
 impl ClusterPlan {
+    pub(super) const fn settings(&self) -> Settings {
+        let Self { latency, defects, backports, .. } = *self;
+        Settings { latency, defects, backports }
+    }
+
     /// The id of the `index`-th client.
     #[must_use]
     pub fn client_id(&self, index: usize) -> ActorId {

@@ -147,8 +147,7 @@ where
     fn restart(&mut self, actor: ActorId) -> bool {
         let process = &mut self.processes[usize::from(actor.0)];
         if process.condition == Condition::Down {
-            process.condition = Condition::Up;
-            process.starting = true;
+            process.restart(self.now);
             self.queue.push(self.now, Body::Started(u32::from(actor.0)));
         }
         false

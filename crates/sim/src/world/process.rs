@@ -14,6 +14,18 @@ pub struct Node {
     pub clock_skew_ms: i64,
     /// The Kafka version that it runs.
     pub kafka: KafkaVersion,
+    /// What is installed later.
+    pub upgrade: Option<Upgrade>,
+}
+
+/// A release that is installed while the run goes on: who starts later runs it, unless his own is
+/// newer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Upgrade {
+    /// When.
+    pub at: Instant,
+    /// Which.
+    pub kafka: KafkaVersion,
 }
 
 /// Is it running?
@@ -92,6 +104,15 @@ impl Process {
         matches!(self.condition, Condition::Paused(_))
     }
 
+    /// It is started again, with what is installed by then.
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.condition = Condition::Up;
+        self.starting = true;
+        if let Some(upgrade) = self.node.upgrade.filter(|upgrade| upgrade.at <= now) {
+            self.node.kafka = self.node.kafka.max(upgrade.kafka);
+        }
+    }
+
     /// The wall clock is off by another amount; returns whether it is.
     pub(super) fn set_clock(&mut self, off_by_ms: i64) -> bool {
         let before = std::mem::replace(&mut self.node.clock_skew_ms, off_by_ms);
@@ -160,5 +181,26 @@ impl Process {
     /// The timer's event will come at `at`.
     pub(super) fn requeue(&mut self, TimerKey(key): TimerKey, at: Instant) {
         self.timers[usize::from(key)].queued = at;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use KafkaVersion::{V4_1, V4_2, V4_5};
+
+    #[test]
+    fn who_starts_after_an_upgrade_runs_it_unless_his_own_is_newer() {
+        for (own, installed, now, runs) in [
+            (V4_1, V4_2, Instant(4), V4_1),
+            (V4_1, V4_2, Instant(5), V4_2),
+            (V4_5, V4_2, Instant(9), V4_5),
+        ] {
+            let upgrade = Some(Upgrade { at: Instant(5), kafka: installed });
+            let node = Node { kafka: own, upgrade, ..Node::default() };
+            let mut process = Process { node, condition: Condition::Down, ..Process::default() };
+            process.restart(now);
+            assert_eq!((process.node.kafka, process.condition), (runs, Condition::Up));
+        }
     }
 }

@@ -253,6 +253,7 @@ mod tests {
             now: Instant::START,
             clock_skew_ms: 0,
             kafka: KafkaVersion::V4_4,
+            backports: eosim_types::CapabilitySet::NONE,
             defects: DefectSet::as_released(),
             marks: &mut marks,
         };

@@ -176,7 +176,7 @@ impl UnifiedLog {
     /// Where the LSO stands when the oldest undecided record was deleted: in Kafka since 4.0 at
     /// the base of the batch that holds the log start.
     fn lso_at_log_start(&self, env: &Env<'_>) -> i64 {
-        let is_batch_base = env.kafka.has(Capability::LsoAtBatchOfLogStart)
+        let is_batch_base = env.has(Capability::LsoAtBatchOfLogStart)
             && env.on(Defect::UpstreamLeaderLsoBelowLogStart);
         if !is_batch_base {
             return self.log_start_offset;

@@ -31,7 +31,7 @@ impl UnifiedLog {
         producer_id: ProducerId,
         producer_epoch: ProducerEpoch,
     ) -> bool {
-        if env.kafka.has(Capability::OpenTransactionHasEpoch) {
+        if env.has(Capability::OpenTransactionHasEpoch) {
             return self.has_ongoing_transaction(producer_id, producer_epoch);
         }
         let known = self.producer_state_manager().last_entry(producer_id);
@@ -54,7 +54,7 @@ impl UnifiedLog {
         rule!(env, "L-VER-3");
         let known = self.producer_state_manager().last_entry(producer_id);
         if known.is_some_and(|entry| producer_epoch < entry.producer_epoch)
-            && env.kafka.has(Capability::LowerEpochIsRefusedEarly)
+            && env.has(Capability::LowerEpochIsRefusedEarly)
         {
             return Err(ErrorCode::InvalidProducerEpoch);
         }

@@ -181,7 +181,7 @@ impl ProducerAppendInfo {
         if verification.supports_epoch_bump
             && first_sequence != Sequence::ZERO
             && self.current_is_empty
-            && env.kafka.has(Capability::FirstSequenceOfTransactionIsZero)
+            && env.has(Capability::FirstSequenceOfTransactionIsZero)
         {
             rule!(env, "L-SEQ-1");
             return Err(ErrorCode::OutOfOrderSequenceNumber);
@@ -210,7 +210,7 @@ impl ProducerAppendInfo {
         } else {
             rule!(env, "L-EPO-2");
         }
-        let must_be_zero = env.kafka.has(Capability::FirstSequenceIsZero) && self.log_never_written;
+        let must_be_zero = env.has(Capability::FirstSequenceIsZero) && self.log_never_written;
         !must_be_zero || first_sequence == Sequence::ZERO
     }
 
@@ -308,7 +308,7 @@ impl ProducerAppendInfo {
             if is_last {
                 rule!(env, "H-10");
             }
-            return is_last && env.kafka.has(Capability::LastEpochCanBeAborted);
+            return is_last && env.has(Capability::LastEpochCanBeAborted);
         }
         env.on(Defect::UpstreamLeaderMarkerRetryIgnoresResult)
             || self.updated.last_marker_result.is_none_or(|last| last == result)

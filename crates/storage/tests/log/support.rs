@@ -58,6 +58,7 @@ impl Bench {
             now: Instant::START + Duration::from_millis(self.now_ms),
             clock_skew_ms: 0,
             kafka: self.kafka,
+            backports: eosim_types::CapabilitySet::NONE,
             defects: self.defects,
             marks: &mut self.marks,
         };

@@ -187,6 +187,7 @@ impl World {
                 now: self.now,
                 clock_skew_ms: 0,
                 kafka: self.kafka,
+                backports: eosim_types::CapabilitySet::NONE,
                 defects: self.defects,
                 marks: &mut self.marks,
             },

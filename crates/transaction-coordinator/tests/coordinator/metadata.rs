@@ -13,6 +13,7 @@ fn env(marks: &mut Marks, now_ms: u64) -> Env<'_> {
         now: Instant(now_ms * 1000),
         clock_skew_ms: 0,
         kafka: KafkaVersion::V4_5,
+        backports: eosim_types::CapabilitySet::NONE,
         defects: DefectSet::NONE,
         marks,
     }

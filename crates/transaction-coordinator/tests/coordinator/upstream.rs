@@ -59,6 +59,21 @@ fn an_abort_at_the_last_epoch_is_asked_for_again_c_end_9_c_end_16() {
 }
 
 #[test]
+fn the_end_of_a_fenced_producer_is_no_retry_of_its_successors_c_end_9() {
+    let defect = Defect::UpstreamCoordinatorFencedEndTakesEpoch;
+    for (as_released, answer) in [(true, "NONE (10,1)"), (false, "PRODUCER_FENCED")] {
+        for result in [COMMIT, ABORT] {
+            let mut world = World::with(given(Ongoing, 10, 1));
+            if !as_released {
+                world = repaired(defect, given(Ongoing, 10, 1));
+            }
+            assert_eq!(world.end(1, result, 10, 1), "NONE");
+            assert_eq!(world.end(2, result, 10, 0), answer);
+        }
+    }
+}
+
+#[test]
 fn a_lowered_transaction_version_wedges_an_idle_id_as_released_only_c_rec_2() {
     let defect = Defect::UpstreamCoordinatorDowngradeWedgesId;
     for (as_released, answers) in [

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use eosim_runner::InputError;
 use eosim_runner::store::{Checkpoint, kept_runs};
 use eosim_runner::sweep::SweepSummary;
+use eosim_types::Capability;
+use eosim_types::version::KafkaVersion;
 
 use crate::args::SweepArgs;
 use crate::artefacts;
@@ -60,7 +62,7 @@ impl Known {
 
     /// A line for each kind of failure that was met now; nothing without runs to compare with.
     pub(super) fn tell(&self, summary: &SweepSummary) -> String {
-        let mut text = String::new();
+        let mut text = repaired(summary);
         let mut told: Vec<String> = Vec::new();
         for failure in summary.failures.iter().filter(|_| self.has_runs) {
             let kind = failure.kind();
@@ -75,4 +77,31 @@ impl Known {
         }
         text
     }
+}
+
+/// What fails on this release alone: the tickets under which a later one repaired it.
+fn repaired(summary: &SweepSummary) -> String {
+    let mut all: BTreeMap<&str, (u64, u64, &str)> = BTreeMap::new();
+    for own in &summary.scenarios {
+        for (tickets, &(seeds, first)) in &own.repaired {
+            let sum = all.entry(tickets).or_insert((0, first, &own.name));
+            sum.0 += seeds;
+        }
+    }
+    let mut text = String::new();
+    for (tickets, (seeds, first, scenario)) in all {
+        let since = since(tickets);
+        let _ = writeln!(
+            text,
+            "known      {tickets}, repaired in {since}: {seeds} seeds, such as {scenario} {first}"
+        );
+    }
+    text
+}
+
+/// The release that has everything of `tickets`.
+fn since(tickets: &str) -> &'static str {
+    let is_its = |one: &&Capability| tickets.split('+').any(|ticket| ticket == one.ticket());
+    let since = Capability::ALL.iter().filter(is_its).map(|one| one.since()).max();
+    since.map_or("a later release", KafkaVersion::name)
 }

@@ -196,7 +196,7 @@ fn again(sweep: &Sweep<'_>, file: &str, line: &str) -> Result<(), Failure> {
         return Err(InputError::new(file, "", found, "a seed of one of the scenarios").into());
     };
     let result = sweep.once(scenario, seed);
-    let now = results::seed_line(name, seed, &result.run);
+    let now = results::seed_line(name, seed, &result.run, result.repaired_by.as_deref());
     if now == line {
         return Ok(());
     }

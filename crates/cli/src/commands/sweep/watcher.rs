@@ -112,11 +112,13 @@ impl<'a> Watcher<'a> {
 impl Progress for Watcher<'_> {
     fn seed(&mut self, result: &SeedResult) {
         let head = self.scenarios[result.scenario].head();
-        self.bar.advance(judge(&result.run.verdict, &head.expect) == Outcome::Failed);
+        let fails = judge(&result.run.verdict, &head.expect) == Outcome::Failed;
+        self.bar.advance(fails && result.repaired_by.is_none());
         if self.failed.is_some() {
             return;
         }
-        let line = results::seed_line(&head.name, result.seed, &result.run);
+        let line =
+            results::seed_line(&head.name, result.seed, &result.run, result.repaired_by.as_deref());
         self.lines.add(&line);
         if self.prints
             && let Err(error) = output::print(&line)

@@ -26,7 +26,7 @@ impl TransactionManager {
         }
         self.transition_to(State::Initializing, None, Caller::Application)?;
         let result = self.results.create();
-        let enable_2pc = self.is_two_phase_commit_enabled(env.kafka);
+        let enable_2pc = self.is_two_phase_commit_enabled(env);
         self.enqueue(
             TxnRequest::InitProducerId(Initialization::New { keep_prepared, enable_2pc }),
             Some(result),

@@ -2,7 +2,6 @@
 //! `preparedTransactionState`).
 
 use eosim_types::machine::ProducerEvent;
-use eosim_types::version::KafkaVersion;
 use eosim_types::{Capability, Env, ErrorCode};
 
 use super::{Caller, TransactionManager};
@@ -13,13 +12,13 @@ use crate::producer::state::State;
 
 impl TransactionManager {
     /// Is two-phase commit on, and known to this client (P-CFG-6)?
-    pub(crate) const fn is_two_phase_commit_enabled(&self, kafka: KafkaVersion) -> bool {
-        self.two_phase_commit && kafka.has(Capability::TwoPhaseCommitAtProducers)
+    pub(crate) const fn is_two_phase_commit_enabled(&self, env: &Env<'_>) -> bool {
+        self.two_phase_commit && env.has(Capability::TwoPhaseCommitAtProducers)
     }
 
     pub(crate) fn throw_unless_two_phase_commit(&self, env: &Env<'_>) -> Result<(), Exception> {
         self.ensure_transactional()?;
-        let is_enabled = self.is_two_phase_commit_enabled(env.kafka);
+        let is_enabled = self.is_two_phase_commit_enabled(env);
         if is_enabled { Ok(()) } else { Err(invalid_txn_state()) }
     }
 
