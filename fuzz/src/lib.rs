@@ -1,8 +1,8 @@
 //! What both targets do: the inputs of `crates/cli/tests/malformed.rs`, as a fuzzer finds them.
 #![forbid(unsafe_code)]
 
-#[path = "../../crates/cli/tests/support/malformed.rs"]
-mod malformed;
+#[path = "../../crates/cli/tests/spoiled/mod.rs"]
+mod spoiled;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use clap::Parser;
 use eosim::args::Cli;
-use malformed::{Good, KINDS};
+use spoiled::{Good, KINDS};
 
 /// Spoils a good input as `data` says, and uses it.
 pub fn spoil(data: &[u8]) {

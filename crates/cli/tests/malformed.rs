@@ -1,8 +1,7 @@
 //! Ten thousand inputs that are nearly right: whatever is wrong with them, they are refused, or used
 //! without a panic, in little time and memory. The same inputs every time; `fuzz/` tries others.
 
-#[path = "support/malformed.rs"]
-mod malformed;
+mod spoiled;
 mod support;
 
 use std::fs;
@@ -10,10 +9,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use malformed::{Good, Kind};
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use spoiled::{Good, Kind};
 use support::{Folder, library};
 
 /// One input may take so long, on a machine that has much else to do.
@@ -120,7 +119,7 @@ fn watch(used: &AtomicU64, is_over: &AtomicBool) {
 fn what_is_good_is_used() {
     let folder = Folder::new();
     let good = good(&folder);
-    for kind in malformed::KINDS {
+    for kind in spoiled::KINDS {
         good.take(kind, good.text(kind).as_bytes());
     }
     let run = folder.path().join("store/20260101T000000Z-run-000001");
