@@ -57,7 +57,7 @@ pub struct ScenarioSummary {
 impl ScenarioSummary {
     pub(super) fn add_repaired(&mut self, tickets: &str, (seeds, first): (u64, u64)) {
         let sum = self.repaired.entry(tickets.to_string()).or_insert((0, first));
-        *sum = (sum.0 + seeds, sum.1.min(first));
+        *sum = (sum.0.saturating_add(seeds), sum.1.min(first));
     }
 
     pub(super) fn add_aimed(&mut self, counts: &[Count]) {
