@@ -134,6 +134,8 @@ fn folder() -> Folder {
         "transactions/late-marker.json",
         "transactions/two-phase-commit-late-init.json",
         "upgrades/downgrade-wedges-id.json",
+        "fencing/fenced-end-takes-epoch.json",
+        "versions",
     ] {
         folder.copy_library(name);
     }

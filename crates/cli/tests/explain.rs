@@ -123,11 +123,11 @@ fn what_only_brokers_see_is_explained_up_to_where_clients_feel_it() {
         &section,
         &expect![[r#"
               Only brokers see it here. This is how clients come to feel it.
-            where     the same plan at seed 28, with faults at random besides
-            what      duplicate: v5.23 for orders-0, sent by idempotent-1 (session 1) at 4.910s, acknowledged at offset 45 at 5.260s was read at offset 29 and again at offset 45 (read-uncommitted (read_uncommitted) took 45..51 of orders-0 at 5.287s under bound 51)
+            where     the same plan at seed 0, with faults at random besides
+            what      duplicate: v4.26 for orders-1, sent by idempotent-0 (session 1) at 1.636s, never answered was read at offset 26 and again at offset 61 (read-committed (read_committed) took 61..64 of orders-1 at 10.878s under bound 64)
             promised  A record lies in a log at most as often as it was sent there.
-            needed    faults.lost_response.1: lost_response, strike 1; faults.late_request.2: late_request, strike 2; faults.crash.1: crash, strike 1
-            eosim run …/plan.json --seed 28 --set faults.intensity=rough --defect seq.wrap.negative
+            needed    faults.partition: all of partition; faults.lost_response.1: lost_response, strike 1; faults.lost_response.4: lost_response, strike 4
+            eosim run …/plan.json --seed 0 --set faults.intensity=rough --defect seq.wrap.negative
         "#]],
     );
 }

@@ -5,7 +5,7 @@
 //! takes a sequence out of order for no more than that. Not promised: anything to producers of which
 //! no such time is known ([`CheckerSetup::delivery_timeouts`](crate::CheckerSetup)); to what fails
 //! because its transaction has failed before; timeouts, which may be those of a call. The time runs
-//! from the making of the batch, so that of all sends that failed together the first counts.
+//! from the making of the batch, so that of all sends that were open together the first counts.
 
 use eosim_types::observation::SendOutcome;
 use eosim_types::{Duration, ErrorCode};
@@ -67,12 +67,13 @@ fn judge(cx: Context<'_>, index: Index, error: ErrorCode, timeout: Duration, rep
     report.add(INFO.finding(u64::from(send.session), &skeleton, "P-ACC-10", summary));
 }
 
-/// The first of the sends that failed together with `send`.
+/// The first send that may have been in one batch with `send`: one that was open when that was made.
+/// What is left of a batch that was split has the age of the whole (P-ACC-8).
 fn first_of_batch<'a>(facts: &'a Facts, send: &'a Send) -> &'a Send {
     let together = facts.sends.iter().filter(|other| {
         (other.session, other.partition) == (send.session, send.partition)
-            && other.answered.at == send.answered.at
-            && failure(other).is_some()
+            && other.called <= send.called
+            && (other.outcome.is_none() || other.answered.at >= send.called.at)
     });
     together.min_by_key(|other| other.called).unwrap_or(send)
 }

@@ -100,6 +100,20 @@ fn what_fails_after_another_or_for_good_is_not_given_up_early() {
     h.is_sound();
 }
 
+/// Both were in one batch that was too large, and its parts have its age (P-ACC-8).
+#[test]
+fn a_part_of_a_batch_is_as_old_as_the_whole_for_given_up_early() {
+    let mut h = History::new();
+    let q = h.producer(6, None);
+    h.setup.delivery_timeouts.push((q.actor, Duration::from_millis(3)));
+    let first = h.send(&q, P1);
+    h.see(ActorId(9), Observed::PositionSet { partition: P0, offset: 0 });
+    let second = h.send(&q, P1);
+    h.answer(&q, P1, first, SendOutcome::Unknown { error: ErrorCode::RequestTimedOut });
+    h.answer(&q, P1, second, SendOutcome::Unknown { error: ErrorCode::NotEnoughReplicas });
+    h.is_sound();
+}
+
 #[test]
 fn n2_transactions_interleave_in_any_order() {
     let mut h = History::new();
