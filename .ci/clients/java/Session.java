@@ -108,7 +108,7 @@ public class Session {
 
   /** Two members of one group consume, transform and produce in transactions. */
   static void transform(int count, String protocol) throws Exception {
-    String input = topic("input", 4, (short) 3), output = topic("output", 2, (short) 3);
+    String input = topic("input-" + protocol, 4, (short) 3), output = topic("output-" + protocol, 2, (short) 3);
     try (KafkaProducer<String, String> p = producer()) {
       for (String v : values("x", count)) p.send(new ProducerRecord<>(input, v, v));
       p.flush();

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use eosim_actor::{Correlation, Effect, Event, Lane, Operation};
 use eosim_checker::{Anomaly, Checker, CheckerSetup};
 use eosim_scenario::Plan;
-use eosim_scenario::plan::Aimed;
 use eosim_sim::cluster::{Broker, ClusterActor, ClusterWorld, Populated, dump};
 use eosim_sim::fault::Faults;
 use eosim_sim::{Command, Limits, Listener, Seeded, Stamp};
@@ -200,10 +199,14 @@ impl Served {
         self.world.listener.checker.know(names.clone());
     }
 
-    /// Rules that act from now on, in place of those that did.
-    pub fn aim(&mut self, rules: Vec<Aimed>, names: &mut Names) {
-        self.plan.aimed = rules;
-        self.world.faults.aimed = aimed_rules(&self.plan, names);
+    /// Does something to a process or the network after `time`.
+    pub fn order_after(&mut self, time: Duration, command: Command) {
+        self.world.order_at(self.world.now() + time, command);
+    }
+
+    /// The rules of `plan` act from now on, in place of those that did.
+    pub fn aim(&mut self, plan: &Plan, names: &mut Names) {
+        self.world.faults.aimed = aimed_rules(plan, names);
     }
 
     /// Per rule how often it acted.

@@ -64,7 +64,7 @@ pub(crate) fn read(bytes: &Bytes, names: &mut Dictionary) -> Result<RecordBatch,
     let attributes = header.get_i16();
     let last_offset_delta = header.get_i32();
     header.advance(8);
-    let max_timestamp = header.get_i64();
+    let max_timestamp = names.virtual_ms(header.get_i64());
     let producer_id = ProducerId(header.get_i64());
     let producer_epoch = ProducerEpoch(header.get_i16());
     let base_sequence = Sequence(header.get_i32());
@@ -215,8 +215,9 @@ fn make(batch: &RecordBatch, names: &Dictionary, to: &mut Vec<u8>) {
     to.put_u32(0);
     to.put_i16(transactional | control);
     to.put_i32(batch.last_offset_delta);
-    to.put_i64(batch.max_timestamp);
-    to.put_i64(batch.max_timestamp);
+    let timestamp = names.wall_ms(batch.max_timestamp);
+    to.put_i64(timestamp);
+    to.put_i64(timestamp);
     to.put_i64(batch.producer_id.0);
     to.put_i16(batch.producer_epoch.0);
     to.put_i32(batch.base_sequence.0);

@@ -50,6 +50,8 @@ pub struct Dictionary {
     pub(crate) batches: Option<BTreeMap<Value, Bytes>>,
     /// The records that were numbered so far.
     pub(crate) values: u64,
+    /// What clocks show when virtual time begins, ms: on the wire times are so much later.
+    pub clock_ms: i64,
     /// Coordinator epochs on the wire are so much larger.
     pub coordinator_epoch_shift: i32,
     topics: BTreeMap<Topic, Uuid>,
@@ -105,6 +107,16 @@ impl Dictionary {
         let number = add(&mut self.names, text);
         self.names_known.insert(key, number);
         Ok(number)
+    }
+
+    /// A time on the wire, as the model has it; what is no time stays.
+    pub(crate) fn virtual_ms(&self, ms: i64) -> i64 {
+        if ms < 0 { ms } else { (ms - self.clock_ms).max(0) }
+    }
+
+    /// A time of the model, as it stands on the wire; what is no time stays.
+    pub(crate) fn wall_ms(&self, ms: i64) -> i64 {
+        if ms < 0 { ms } else { ms + self.clock_ms }
     }
 
     /// Are the batches that begin with these records the same, but for what a broker writes?

@@ -3,23 +3,29 @@
 //! One thread has the cluster; each connection has a thread that reads and one that writes. Virtual
 //! time follows the clock.
 
+mod control;
 mod front;
 mod gateway;
+mod http;
+mod record;
 mod session;
 mod versions;
 mod watch;
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
-use std::time;
+use std::time::{self, SystemTime};
 
 use eosim_runner::{Anomaly, Plan};
-use eosim_types::{BrokerId, DefectSet, Duration, Instant};
+use eosim_types::{BrokerId, DefectSet, Duration};
 
 use gateway::Gateway;
 pub use gateway::GatewayLimits;
+pub use record::again;
 pub use session::{ConnectionId, Input, Output, Session};
 
 /// How often the clock is looked at when nothing comes in.
@@ -39,6 +45,10 @@ pub struct Serving {
     pub listen: SocketAddr,
     /// What strangers may use.
     pub limits: GatewayLimits,
+    /// Where somebody may look at it and act on it over HTTP.
+    pub control: Option<SocketAddr>,
+    /// Where everything that comes in is kept.
+    pub record: Option<PathBuf>,
     /// How long, if not until it is told to end.
     pub lasts: Option<time::Duration>,
 }
@@ -64,42 +74,49 @@ pub fn serve(
     ends: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(&str),
 ) -> io::Result<Report> {
-    let brokers = serving.plan.cluster.brokers;
-    let gateway = Gateway::open(serving.listen, brokers, serving.limits)?;
+    let Serving { plan, seed, defects, listen, limits, control, record, lasts } = serving;
+    let mut gateway = Gateway::open(listen, plan.cluster.brokers, limits, control, tell)?;
     let endpoints: BTreeMap<BrokerId, (String, u16)> = gateway.endpoints();
     for (broker, (host, port)) in &endpoints {
         tell(&format!("broker-{broker} listens on {host}:{port}"));
     }
-    let mut session = Session::begin(serving.plan, serving.seed, serving.defects, endpoints);
+    let clock_ms = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let clock_ms = clock_ms.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0));
+    let mut kept = record.map(File::create).transpose()?.map(BufWriter::new);
+    if let Some(kept) = &mut kept {
+        record::write(kept, &record::header(&plan, seed, defects, &endpoints, clock_ms))?;
+    }
+    let mut session = Session::begin(plan, seed, defects, endpoints, clock_ms);
     let began = time::Instant::now();
     let first = session.served.now();
-    let mut gateway = gateway;
-    while !ends() && serving.lasts.is_none_or(|lasts| began.elapsed() < lasts) {
-        let input = match gateway.next(TICK) {
-            Ok(input) => Some(input),
-            Err(RecvTimeoutError::Timeout) => None,
+    while !ends() && lasts.is_none_or(|lasts| began.elapsed() < lasts) {
+        let mut inputs = Vec::new();
+        match gateway.next(TICK) {
+            Ok(input) => inputs.push(input),
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
-        };
+        }
+        inputs.extend(gateway.ready().take(BATCH));
         let passed = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        session.advance_to(first + Duration::from_micros(passed));
-        if let Some(input) = input {
-            session.take(input);
-            for input in gateway.ready().take(BATCH).collect::<Vec<_>>() {
-                session.take(input);
+        let at = first + Duration::from_micros(passed);
+        session.advance_to(at);
+        if !inputs.is_empty() {
+            if let Some(kept) = &mut kept {
+                record::write(kept, &record::moment(at, &inputs))?;
             }
+            inputs.into_iter().for_each(|input| session.take(input));
             session.settle();
         }
         for output in session.take_outputs() {
             gateway.put(output, tell);
         }
+        gateway.tell_lines(tell);
     }
-    let anomalies = session.served.finish().to_vec();
-    let (steps, digest) = (session.served.steps(), session.served.digest());
-    Ok(Report { anomalies, steps, digest })
-}
-
-/// The time that has passed.
-#[must_use]
-pub fn elapsed(session: &Session) -> Duration {
-    session.served.now().since(Instant::START)
+    let at = session.served.now();
+    let report = session.finish();
+    if let Some(kept) = &mut kept {
+        record::write(kept, &record::end(at, &report))?;
+        kept.flush()?;
+    }
+    Ok(report)
 }

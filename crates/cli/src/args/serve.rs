@@ -33,6 +33,15 @@ pub struct ServeArgs {
     /// What is simulated besides.
     #[command(flatten)]
     pub model: ModelArgs,
+    /// Answers HTTP there: GET /state, /transactions, /verdict; POST /faults, /pause, /crash
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub control: Option<SocketAddr>,
+    /// Keeps all that comes in, so that the session can be played again
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Plays a recorded session again, without sockets
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    pub again: Option<PathBuf>,
     /// Ends by itself after so long, such as 30s or 10m
     #[arg(long = "for", value_name = "TIME", env = "EOSIM_FOR")]
     pub lasts: Option<WallTime>,

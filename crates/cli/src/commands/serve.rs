@@ -2,8 +2,11 @@
 
 use eosim_runner::exit::ExitCode;
 use eosim_runner::{Plan, ScenarioFile, sweep};
-use eosim_wire::serve::{GatewayLimits, Report, Serving, serve};
+use eosim_wire::serve::{GatewayLimits, Report, Serving, again, serve};
 use serde_json::json;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::Failure;
@@ -15,6 +18,9 @@ use crate::{interrupt, output};
 const DEFAULT: &str = include_str!("serve.json");
 
 pub(super) fn run(args: &ServeArgs, how: &OutputArgs) -> Result<ExitCode, Failure> {
+    if let Some(path) = &args.again {
+        return play_again(path, how);
+    }
     let mut model = Model::of(&args.model)?;
     if let Some(brokers) = args.brokers {
         let set = format!("cluster.brokers={brokers}");
@@ -31,13 +37,25 @@ pub(super) fn run(args: &ServeArgs, how: &OutputArgs) -> Result<ExitCode, Failur
         defects: model.defects,
         listen: args.listen,
         limits: GatewayLimits::default(),
+        control: args.control,
+        record: args.record.clone(),
         lasts: args.lasts.map(|lasts| lasts.0),
     };
     let asked = interrupt::watch();
     let ends = || asked.load(Ordering::Relaxed);
     let report = serve(serving, &ends, &mut |line| output::talk(how, line))
         .map_err(|error| Failure::usage(format!("--listen {}: {error}", args.listen)))?;
-    output::print(&text(&report, how))?;
+    told(&report, how)
+}
+
+fn play_again(path: &Path, how: &OutputArgs) -> Result<ExitCode, Failure> {
+    let refused = |why: String| Failure::usage(format!("--again {}: {why}", path.display()));
+    let file = File::open(path).map_err(|error| refused(error.to_string()))?;
+    told(&again(BufReader::new(file)).map_err(refused)?, how)
+}
+
+fn told(report: &Report, how: &OutputArgs) -> Result<ExitCode, Failure> {
+    output::print(&text(report, how))?;
     Ok(if report.anomalies.is_empty() { ExitCode::Fine } else { ExitCode::Safety })
 }
 

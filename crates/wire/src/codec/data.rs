@@ -105,7 +105,7 @@ impl Api for Produce {
                 .with_index(p.partition.partition)
                 .with_error_code(code(p.error, topic, by_id, names))
                 .with_base_offset(p.base_offset)
-                .with_log_append_time_ms(p.log_append_time)
+                .with_log_append_time_ms(names.wall_ms(p.log_append_time))
                 .with_log_start_offset(if version >= 5 { p.log_start_offset } else { -1 })
                 .with_record_errors(if version >= 8 { places.collect() } else { Vec::new() });
             match p.current_leader.filter(|_| version >= CURRENT_LEADER) {
@@ -156,7 +156,7 @@ impl Api for Produce {
                     partition: TopicPartition::new(id, p.index),
                     error: error(p.error_code),
                     base_offset: p.base_offset,
-                    log_append_time: p.log_append_time_ms,
+                    log_append_time: names.virtual_ms(p.log_append_time_ms),
                     log_start_offset: p.log_start_offset,
                     record_errors: p.record_errors.iter().map(|e| e.batch_index).collect(),
                     current_leader: known,
@@ -388,7 +388,7 @@ impl Api for ListOffsets {
                     timestamp: match p.timestamp {
                         -1 => ListOffsetsTimestamp::Latest,
                         -2 => ListOffsetsTimestamp::Earliest,
-                        at => ListOffsetsTimestamp::At(at),
+                        at => ListOffsetsTimestamp::At(names.virtual_ms(at)),
                     },
                 });
             }
@@ -409,7 +409,7 @@ impl Api for ListOffsets {
             let timestamp = match p.timestamp {
                 ListOffsetsTimestamp::Latest => -1,
                 ListOffsetsTimestamp::Earliest => -2,
-                ListOffsetsTimestamp::At(at) => at,
+                ListOffsetsTimestamp::At(at) => names.wall_ms(at),
             };
             wire::list_offsets_request::ListOffsetsPartition::default()
                 .with_partition_index(partition)
@@ -443,7 +443,7 @@ impl Api for ListOffsets {
             wire::list_offsets_response::ListOffsetsPartitionResponse::default()
                 .with_partition_index(partition)
                 .with_error_code(p.error.code())
-                .with_timestamp(p.timestamp)
+                .with_timestamp(names.wall_ms(p.timestamp))
                 .with_offset(p.offset)
         };
         let all = responses.iter().flat_map(|r| r.partitions.iter().map(|p| (p.partition, p)));
@@ -467,7 +467,7 @@ impl Api for ListOffsets {
                 partitions.push(ListOffsetsPartitionResponse {
                     partition: TopicPartition::new(id, p.partition_index),
                     error: error(p.error_code),
-                    timestamp: p.timestamp,
+                    timestamp: names.virtual_ms(p.timestamp),
                     offset: p.offset,
                 });
             }
@@ -614,7 +614,7 @@ impl Api for DescribeProducers {
                 .with_producer_id(p.producer_id.0.into())
                 .with_producer_epoch(i32::from(p.producer_epoch.0))
                 .with_last_sequence(p.last_sequence.0)
-                .with_last_timestamp(p.last_timestamp)
+                .with_last_timestamp(names.wall_ms(p.last_timestamp))
                 .with_coordinator_epoch(p.coordinator_epoch.0)
                 .with_current_txn_start_offset(p.current_txn_start_offset)
         };
@@ -643,7 +643,7 @@ impl Api for DescribeProducers {
             producer_id: ProducerId(p.producer_id.0),
             producer_epoch: ProducerEpoch(i16::try_from(p.producer_epoch).unwrap_or(-1)),
             last_sequence: Sequence(p.last_sequence),
-            last_timestamp: p.last_timestamp,
+            last_timestamp: names.virtual_ms(p.last_timestamp),
             coordinator_epoch: CoordinatorEpoch(match p.coordinator_epoch {
                 -1 => -1,
                 epoch => epoch - shift,
@@ -653,9 +653,9 @@ impl Api for DescribeProducers {
         let topic = wire.topics.first().ok_or_else(|| Malformed::new("no topic"))?;
         let p = topic.partitions.first().ok_or_else(|| Malformed::new("no partition"))?;
         Ok(DescribeProducersResponse {
+            producers: p.active_producers.iter().map(producer).collect(),
             partition: TopicPartition::new(names.topic(&topic.name.0)?, p.partition_index),
             error: error(p.error_code),
-            producers: p.active_producers.iter().map(producer).collect(),
         })
     }
 }

@@ -505,7 +505,7 @@ impl Api for DescribeTransactions {
             let topics = by_topic(t.partitions.iter().map(|&tp| (tp, ())));
             wire.with_transaction_state(string(t.state.name()))
                 .with_transaction_timeout_ms(t.transaction_timeout_ms)
-                .with_transaction_start_time_ms(t.transaction_start_time_ms)
+                .with_transaction_start_time_ms(names.wall_ms(t.transaction_start_time_ms))
                 .with_producer_id(t.producer_id.0.into())
                 .with_producer_epoch(t.producer_epoch.0)
                 .with_topics(topics.into_iter().map(topic).collect())
@@ -537,7 +537,7 @@ impl Api for DescribeTransactions {
             producer_id: ProducerId(t.producer_id.0),
             producer_epoch: ProducerEpoch(t.producer_epoch),
             transaction_timeout_ms: t.transaction_timeout_ms,
-            transaction_start_time_ms: t.transaction_start_time_ms,
+            transaction_start_time_ms: names.virtual_ms(t.transaction_start_time_ms),
             partitions,
         });
         Ok(DescribeTransactionsResponse { error, transaction })

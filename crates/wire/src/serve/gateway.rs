@@ -1,6 +1,6 @@
 //! Sockets: a port for each broker, two threads for each connection, limits for strangers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use eosim_types::BrokerId;
 
+use super::http::{self, Asked};
 use super::session::{ConnectionId, Input, Output};
 use crate::frame::{Frame, read_frame, write_frame};
 
@@ -55,7 +56,9 @@ struct Shared {
 }
 
 /// What threads tell.
-enum Event {
+pub(super) enum Event {
+    /// Somebody looks, or acts.
+    Asked(Asked),
     /// Something for the cluster.
     Input(Input),
     /// A connection, with where its answers go.
@@ -77,6 +80,8 @@ pub(super) struct Gateway {
     answers: BTreeMap<ConnectionId, Answers>,
     shared: Arc<Shared>,
     lines: Vec<String>,
+    /// Who waits for answers about the session, in order.
+    looking: VecDeque<SyncSender<(u16, String)>>,
 }
 
 impl Gateway {
@@ -85,10 +90,16 @@ impl Gateway {
         listen: SocketAddr,
         brokers: u32,
         limits: GatewayLimits,
+        control: Option<SocketAddr>,
+        tell: &mut dyn FnMut(&str),
     ) -> io::Result<Self> {
         let (inputs, events) = sync_channel(REQUESTS_MAX);
         let (open, unread, next) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         let shared = Arc::new(Shared { limits, open, unread, next, inputs });
+        if let Some(address) = control {
+            let address = http::listen(address, shared.inputs.clone())?;
+            tell(&format!("control at http://{address}"));
+        }
         let mut endpoints = BTreeMap::new();
         for number in 1..=brokers {
             let broker = BrokerId(i32::try_from(number).map_err(io::Error::other)?);
@@ -104,8 +115,8 @@ impl Gateway {
             let shared = Arc::clone(&shared);
             thread::Builder::new().spawn(move || accept(&listener, broker, &shared))?;
         }
-        let (answers, lines) = (BTreeMap::new(), Vec::new());
-        Ok(Self { endpoints, events, answers, shared, lines })
+        let (answers, lines, looking) = (BTreeMap::new(), Vec::new(), VecDeque::new());
+        Ok(Self { endpoints, events, answers, shared, lines, looking })
     }
 
     pub(super) fn endpoints(&self) -> BTreeMap<BrokerId, (String, u16)> {
@@ -142,13 +153,17 @@ impl Gateway {
                         self.shared.unread.fetch_sub(frame.len(), Ordering::Relaxed);
                     }
                     Input::Closed(id) => drop(self.answers.remove(id)),
-                    Input::Opened(..) => {}
+                    Input::Opened(..) | Input::Control(..) => {}
                 }
                 Some(input)
             }
             Event::Connected(id, broker, to, stream) => {
                 self.answers.insert(id, Answers { to, stream });
                 Some(Input::Opened(id, broker))
+            }
+            Event::Asked(Asked { method, path, body, answer }) => {
+                self.looking.push_back(answer);
+                Some(Input::Control(method, path, body))
             }
             Event::Line(line) => {
                 self.lines.push(line);
@@ -159,10 +174,12 @@ impl Gateway {
 
     /// Sends an answer or closes a connection.
     pub(super) fn put(&mut self, output: Output, tell: &mut dyn FnMut(&str)) {
-        for line in self.lines.drain(..) {
-            tell(&line);
-        }
         match output {
+            Output::Told(status, text) => {
+                if let Some(answer) = self.looking.pop_front() {
+                    let _ = answer.try_send((status, text));
+                }
+            }
             Output::Frame(id, frame) => {
                 let Some(answers) = self.answers.get(&id) else { return };
                 if let Err(TrySendError::Full(_)) = answers.to.try_send(frame) {
@@ -177,6 +194,11 @@ impl Gateway {
                 self.close(id);
             }
         }
+    }
+
+    /// Lines that threads have for the log.
+    pub(super) fn tell_lines(&mut self, tell: &mut dyn FnMut(&str)) {
+        self.lines.drain(..).for_each(|line| tell(&line));
     }
 
     fn close(&mut self, id: ConnectionId) {

@@ -13,6 +13,8 @@ use eosim_types::message::{FetchMetadata, FetchResponse, Request, Response};
 use eosim_types::{ActorId, BrokerId, DefectSet, Duration, ErrorCode, Instant};
 use kafka_protocol::messages::ApiKey;
 
+use super::Report;
+use super::control::control;
 use super::front::Front;
 use super::versions;
 use super::watch::Watcher;
@@ -36,6 +38,8 @@ pub enum Input {
     Frame(ConnectionId, Bytes),
     /// A connection is gone.
     Closed(ConnectionId),
+    /// Somebody looks at the session or acts on it: method, path and body of an HTTP request.
+    Control(String, String, String),
 }
 
 /// Something that goes out.
@@ -45,6 +49,8 @@ pub enum Output {
     Frame(ConnectionId, Bytes),
     /// A connection is closed, for a reason that is worth a line in the log, or none.
     Close(ConnectionId, Option<String>),
+    /// The answer to whoever looked or acted: a status and JSON.
+    Told(u16, String),
 }
 
 /// A request that is not answered yet; answers leave in the order of the requests.
@@ -70,6 +76,8 @@ struct Client {
 
 /// A cluster and those who talk to it.
 pub struct Session {
+    /// The scenario as it is served, with the clients that it must have.
+    pub(crate) scenario: String,
     /// The cluster.
     pub served: Served,
     /// What the names on the wire stand for.
@@ -89,18 +97,23 @@ pub struct Session {
 }
 
 impl Session {
-    /// The cluster of `plan`; `endpoints` say where each broker listens.
+    /// The cluster of `plan`; `endpoints` say where each broker listens, `clock_ms` what clocks show
+    /// now.
     #[must_use]
     pub fn begin(
         plan: Plan,
         seed: u64,
         defects: DefectSet,
         endpoints: BTreeMap<BrokerId, (String, u16)>,
+        clock_ms: i64,
     ) -> Self {
+        let scenario = plan.to_json();
         let (served, names) = Served::begin(plan, seed, defects);
         let mut names = Dictionary::of_broker(names);
         names.endpoints = endpoints;
+        names.clock_ms = clock_ms - served.now().as_millis();
         let mut session = Self {
+            scenario,
             served,
             names,
             watcher: Watcher::default(),
@@ -165,6 +178,10 @@ impl Session {
                 }
             }
             Input::Closed(id) => self.forget(id),
+            Input::Control(method, path, body) => {
+                let (status, told) = control(self, &method, &path, &body);
+                self.out.push(Output::Told(status, told.to_string()));
+            }
         }
     }
 
@@ -172,6 +189,13 @@ impl Session {
     pub fn settle(&mut self) {
         self.served.settle(AHEAD);
         self.deliver();
+    }
+
+    /// Ends all faults, and judges.
+    pub fn finish(&mut self) -> Report {
+        let anomalies = self.served.finish().to_vec();
+        let (steps, digest) = (self.served.steps(), self.served.digest());
+        Report { anomalies, steps, digest }
     }
 
     /// What goes out.
