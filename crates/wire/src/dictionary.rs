@@ -194,8 +194,14 @@ impl Dictionary {
         self.topics.get(&topic).copied().unwrap_or_default()
     }
 
+    /// From now on `topic` has the `number`-th id.
+    pub fn give_topic_id(&mut self, topic: Topic, number: u64) {
+        let high = u64::from_be_bytes(*b"eosim-id");
+        self.set_topic_id(topic, Uuid::from_u64_pair(high, number));
+    }
+
     /// From now on `topic` has this id.
-    pub fn set_topic_id(&mut self, topic: Topic, id: Uuid) {
+    pub(crate) fn set_topic_id(&mut self, topic: Topic, id: Uuid) {
         if let Some(before) = self.topics.insert(topic, id) {
             self.topic_ids.remove(&before);
         }

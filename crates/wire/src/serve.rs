@@ -27,6 +27,7 @@ use gateway::Gateway;
 pub use gateway::GatewayLimits;
 pub use record::again;
 pub use session::{ConnectionId, Input, Output, Session};
+pub use versions::spoken;
 
 /// How often the clock is looked at when nothing comes in.
 const TICK: time::Duration = time::Duration::from_millis(1);

@@ -218,8 +218,7 @@ impl Front<'_> {
     /// Gives a topic an id that no topic had before.
     pub(crate) fn give_id(&mut self, topic: Topic) {
         *self.topics_created += 1;
-        let high = u64::from_be_bytes(*b"eosim-id");
-        self.names.set_topic_id(topic, Uuid::from_u64_pair(high, *self.topics_created));
+        self.names.give_topic_id(topic, *self.topics_created);
     }
 
     fn create_topics(

@@ -42,8 +42,8 @@ const SPOKEN: &[(ApiKey, i16, i16)] = &[
 /// Produce below this version is said to be spoken, for the sake of old clients, and is not.
 const PRODUCE_MIN: i16 = 3;
 
-/// What a broker of `kafka` says.
-pub(crate) fn spoken(kafka: KafkaVersion) -> impl Iterator<Item = (ApiKey, i16, i16)> {
+/// What a broker of `kafka` says: API, lowest and highest version.
+pub fn spoken(kafka: KafkaVersion) -> impl Iterator<Item = (ApiKey, i16, i16)> {
     SPOKEN.iter().map(move |&(key, min, max)| (key, min, max.min(newest(key, kafka))))
 }
 
