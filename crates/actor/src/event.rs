@@ -65,6 +65,20 @@ pub enum Operation {
     ChangeFeature,
     /// What is done from time to time is done now.
     Housekeeping,
+    /// A topic comes into being, by its number, with replicas on neighbouring brokers.
+    CreateTopic {
+        /// Which; without effect if it is there.
+        topic: u16,
+        /// How many partitions.
+        partitions: u32,
+        /// How many replicas each has.
+        replicas: u32,
+    },
+    /// A topic and everything in it is gone.
+    DeleteTopic {
+        /// Which.
+        topic: u16,
+    },
 }
 
 impl Operation {

@@ -12,7 +12,7 @@ use eosim_actor::{
 use eosim_types::message::{Message, Request, Response};
 use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
-use eosim_types::{Topic, TopicPartition};
+use eosim_types::{Names, Topic, TopicPartition};
 
 use crate::disk::Disk;
 use crate::group_coordinator::GroupCoordinatorBridge;
@@ -115,6 +115,11 @@ impl Broker {
     #[must_use]
     pub fn spec(&self) -> &BrokerSpec {
         &self.spec
+    }
+
+    /// Takes over strings that came up since the run began; those that were known stay.
+    pub fn know(&mut self, names: Arc<Names>) {
+        self.spec = Arc::new(BrokerSpec { names, ..BrokerSpec::clone(&self.spec) });
     }
 
     /// The metadata that it has applied.

@@ -24,6 +24,7 @@ mod tests;
 mod verdict;
 mod words;
 
+use eosim_types::Names;
 use eosim_types::observation::{ClusterDump, Observation};
 
 pub use anomaly::Anomaly;
@@ -114,6 +115,11 @@ impl Checker {
         for invariant in INVARIANTS {
             invariant.inspect(cx, End { dump, logs: &self.logs }, &mut self.report);
         }
+    }
+
+    /// Takes over strings that came up since the run began.
+    pub fn know(&mut self, names: Names) {
+        self.setup.names = names;
     }
 
     /// What was found so far, in the order in which it was found.

@@ -3,6 +3,7 @@
 mod compare;
 mod parse;
 mod report;
+mod serve;
 mod simulate;
 mod spread;
 mod tool;
@@ -17,6 +18,7 @@ pub use report::{
     CheckArgs, CoverageArgs, DotArgs, ListArgs, ListKind, MachineName, ReportArgs, ShowArgs,
     ShowForm, TransactionsForm,
 };
+pub use serve::ServeArgs;
 pub use simulate::{ModelArgs, Profile, ReplayArgs, RunArgs, ShrinkArgs, SweepArgs, VerifyArgs};
 pub use spread::{
     ExportArgs, MergeArgs, PruneArgs, RecipeArgs, RecipeKind, StoreArgs, StoreListArgs, StoreVerb,
@@ -133,6 +135,8 @@ pub enum Command {
     List(ListArgs),
     /// The model against answers recorded from real Kafka
     Conform(ConformArgs),
+    /// The simulated cluster behind real sockets
+    Serve(ServeArgs),
     /// The historical bugs: each switched on must be caught
     Defects(DefectsArgs),
     /// Rules, probes and state × event cells that runs have reached, never-reached first

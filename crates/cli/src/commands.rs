@@ -18,6 +18,7 @@ mod replay;
 mod report;
 mod run;
 mod schema;
+mod serve;
 mod show;
 mod shrink;
 mod source;
@@ -105,6 +106,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Check(args) => check::run(args, how),
         Command::List(args) => list::run(args, how),
         Command::Conform(args) => conform::run(args, how),
+        Command::Serve(args) => serve::run(args, how),
         Command::Defects(args) => defects::run(args, how),
         Command::Coverage(args) => coverage::run(args, how),
         Command::Report(args) => report::run(args),

@@ -45,6 +45,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("valgrind", "another binary"),
     ("eosim bench", "measures for minutes, on an idle machine"),
     ("eosim defects --run", "takes minutes; tests/runs.rs runs it over one defect"),
+    (".ci/", "needs Java, Maven or other clients"),
+    ("eosim conform --bootstrap", "needs a real broker"),
     ("mkdir", "the shell's own"),
     ("man ", "the shell's own"),
 ];

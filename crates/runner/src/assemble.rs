@@ -17,7 +17,7 @@ use eosim_checker::CheckerSetup;
 use eosim_scenario::Plan;
 use eosim_sim::Latency;
 use eosim_sim::cluster::{ClusterPlan, ClusterShape};
-use eosim_sim::fault::Faults;
+use eosim_sim::fault::{Aimed, Faults};
 use eosim_types::{DefectSet, Duration};
 
 /// Everything that a run needs.
@@ -46,6 +46,11 @@ pub(crate) fn actors(plan: &Plan, faults: &Faults) -> Vec<String> {
         actors.push(format!("{}-successor", actors[usize::from(stall.actor.0)]));
     }
     actors
+}
+
+/// The rules of `plan` that are aimed.
+pub(crate) fn aimed_rules(plan: &Plan, names: &mut eosim_types::Names) -> Aimed {
+    aimed::aimed(plan, &roles::Actors::new(plan), names)
 }
 
 /// Builds what `plan` describes, with `defects` put back besides those that it turns on itself.

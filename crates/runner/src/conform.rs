@@ -5,6 +5,7 @@
 //! *unsupported*, never equal.
 
 mod answer;
+mod asked;
 mod case;
 mod clients;
 mod compare;
@@ -19,9 +20,13 @@ mod recorder;
 mod settling;
 mod view;
 
+pub use asked::Live;
 pub use case::{Case, RecordedOn, TopicLayout, case_files, load};
 pub use compare::Difference;
+pub use operation::Target;
+pub use operator::Process;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -114,6 +119,67 @@ pub fn run_recording(recording: &Value) -> Outcome {
 /// What the case needs that the model does not have.
 pub fn answers(case: &Case) -> Result<Vec<Value>, String> {
     player::Player::answers(case, Duration::ZERO).map_err(|fields::Unsupported(reason)| reason)
+}
+
+/// What `live` answers to the steps of `case`, the end state last, with the names of recordings,
+/// and how that compares.
+///
+/// # Errors
+///
+/// What the case needs that cannot be had there.
+pub fn ask(case: &Case, live: &mut dyn Live) -> Result<(Vec<Value>, Outcome), String> {
+    let answers = player::Player::answers_of(case, live);
+    let mut answers = answers.map_err(|fields::Unsupported(reason)| reason)?;
+    let (settled, shown) = taken_over(case, answers.clone());
+    let difference = compare::compare(&settled, shown);
+    compare::name(case, &mut answers);
+    Ok((answers, difference.map_or(Outcome::Equal, Outcome::Different)))
+}
+
+/// `case` and `answers` without the transactions of which the recorder was told in the end that
+/// nobody coordinates them: how long a started broker takes to take over is no matter of the
+/// protocol (C-LK-4), and a live one is waited for.
+fn taken_over(case: &Case, mut answers: Vec<Value>) -> (Case, Vec<Value>) {
+    let mut case = case.clone();
+    let recorded = case.final_state["transactions"].as_object_mut();
+    let end = answers.last_mut().and_then(|end| end["transactions"].as_object_mut());
+    if let (Some(recorded), Some(end)) = (recorded, end) {
+        let led = |state: &Value| state["error"] != "NOT_COORDINATOR";
+        end.retain(|id, _| recorded.get(id).is_none_or(led));
+        recorded.retain(|_, state| led(state));
+    }
+    (case, answers)
+}
+
+/// The rules behind the place of `difference`, those that the model reaches there.
+#[must_use]
+pub fn rules(case: &Case, difference: &Difference) -> BTreeSet<&'static str> {
+    let step = difference.place.strip_prefix("step ");
+    let step = step.and_then(|place| place.split(' ').next()?.parse().ok());
+    player::Player::rules(case, step.unwrap_or(case.steps.len())).unwrap_or_default()
+}
+
+/// The coordinator epoch with which the brokers of `case` begin, as far as it shows.
+#[must_use]
+pub fn coordinator_epoch(case: &Case) -> i32 {
+    conditions::coordinator_epoch(case).0
+}
+
+/// The cases of one file, and how many recordings of clients stand there beside.
+///
+/// # Errors
+///
+/// If the file cannot be read or is no recording.
+pub fn broker_cases(path: &Path) -> Result<(Vec<Case>, u64), InputError> {
+    let (mut cases, mut others) = (Vec::new(), 0);
+    for recording in case::load_json(path)? {
+        if clients::is_client_case(&recording) {
+            others += 1;
+        } else {
+            cases.push(Case::from_json(path, recording)?);
+        }
+    }
+    Ok((cases, others))
 }
 
 /// Runs one case on Kafka as released.

@@ -14,6 +14,7 @@ pub mod machines;
 pub mod merge;
 pub mod recording;
 pub mod run;
+pub mod served;
 pub mod shrink;
 pub mod store;
 pub mod sweep;

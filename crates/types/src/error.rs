@@ -41,6 +41,12 @@ macro_rules! error_codes {
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)+ _ => None }
             }
+
+            /// The code that is `code` on the wire.
+            #[must_use]
+            pub const fn from_code(code: i16) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)+ _ => None }
+            }
         }
     };
 }
@@ -246,6 +252,7 @@ mod tests {
     fn names_and_codes_agree() {
         for &code in ErrorCode::ALL {
             assert_eq!(ErrorCode::from_name(code.name()), Some(code));
+            assert_eq!(ErrorCode::from_code(code.code()), Some(code));
         }
         assert_eq!(ErrorCode::ProducerFenced.code(), 90);
         assert_eq!(ErrorCode::from_name("PRODUCER_FENCE"), None);

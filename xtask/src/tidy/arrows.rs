@@ -28,8 +28,13 @@ const ARROWS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("eosim-report", &["types", "checker"], &["serde", "serde_json"]),
     (
+        "eosim-wire",
+        &["types", "actor", "sim", "scenario", "runner"],
+        &["anyhow", "bytes", "crc32c", "kafka-protocol", "serde_json", "uuid"],
+    ),
+    (
         "eosim",
-        &["types", "runner", "report"],
+        &["types", "runner", "report", "wire"],
         &["clap", "clap_complete", "clap_mangen", "indicatif", "serde", "serde_json", "ctrlc"],
     ),
     ("xtask", &[], &["serde_json"]),

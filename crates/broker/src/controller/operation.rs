@@ -1,4 +1,4 @@
-//! What an operator does to the cluster by chance: elections, reassignments, feature changes.
+//! What an operator does to the cluster: elections, reassignments, feature changes, topics.
 //!
 //! Kafka counterpart: `kafka-leader-election`, `kafka-reassign-partitions`, `kafka-features`, as
 //! they reach the controller.
@@ -11,9 +11,9 @@ use eosim_actor::Operation;
 use eosim_types::message::{
     AlterPartitionReassignmentsRequest, ElectLeadersRequest, UpdateFeaturesRequest,
 };
-use eosim_types::metadata::MetadataImage;
+use eosim_types::metadata::{MetadataImage, PartitionMetadata};
 use eosim_types::version::TransactionVersion;
-use eosim_types::{BrokerId, Env, TopicPartition};
+use eosim_types::{BrokerId, Env, LeaderEpoch, Topic, TopicPartition};
 
 use super::feature_control::update_features;
 use super::replication_control::ReplicationControlManager;
@@ -45,6 +45,49 @@ pub(super) fn carry_out(
             update_features(image, UpdateFeaturesRequest { transaction_version }, env);
         }
         Operation::Housekeeping => {}
+        Operation::CreateTopic { topic, partitions, replicas } => {
+            create_topic(image, Topic(topic), partitions, replicas);
+        }
+        Operation::DeleteTopic { topic } => delete_topic(image, Topic(topic)),
+    }
+}
+
+/// `createTopics`, with all replicas that live in sync and the first of them leading.
+fn create_topic(image: &mut Arc<MetadataImage>, topic: Topic, partitions: u32, replicas: u32) {
+    let brokers: Vec<BrokerId> = image.brokers.keys().copied().collect();
+    if image.partition_count(topic) > 0 || brokers.is_empty() {
+        return;
+    }
+    let new = Arc::make_mut(image);
+    new.version += 1;
+    for partition in 0..partitions {
+        let first = place(partition + u32::from(topic.0), brokers.len());
+        let count = usize::try_from(replicas).unwrap_or(1).clamp(1, brokers.len());
+        let replicas: Vec<BrokerId> =
+            brokers.iter().cycle().skip(first).take(count).copied().collect();
+        let mut isr: Vec<BrokerId> =
+            replicas.iter().copied().filter(|&broker| new.is_alive(broker)).collect();
+        let leader = isr.first().copied();
+        isr.sort_unstable();
+        let registration = PartitionMetadata {
+            replicas,
+            isr,
+            elr: Vec::new(),
+            leader,
+            leader_epoch: LeaderEpoch(0),
+            partition_epoch: 0,
+        };
+        let partition = i32::try_from(partition).unwrap_or(i32::MAX);
+        new.partitions.insert(TopicPartition::new(topic, partition), registration);
+    }
+}
+
+/// `deleteTopics`.
+fn delete_topic(image: &mut Arc<MetadataImage>, topic: Topic) {
+    if image.partition_count(topic) > 0 {
+        let new = Arc::make_mut(image);
+        new.version += 1;
+        new.partitions.retain(|tp, _| tp.topic != topic);
     }
 }
 
@@ -78,6 +121,23 @@ fn place(pick: u32, count: usize) -> usize {
 mod tests {
     use super::*;
     use crate::controller::fixture::{cluster, with_env};
+
+    #[test]
+    fn a_topic_comes_once_with_all_replicas_in_sync_and_goes() {
+        let mut image = Arc::new(cluster(&[1, 2, 3], &[&[1]]).initial_image());
+        let mut replication = ReplicationControlManager::new(Default::default());
+        let mut operate = |image: &mut Arc<MetadataImage>, operation| {
+            with_env(|env| carry_out(&mut replication, image, operation, env));
+            image.partition_count(Topic(9))
+        };
+        let create = |partitions| Operation::CreateTopic { topic: 9, partitions, replicas: 2 };
+        assert_eq!(operate(&mut image, create(4)), 4);
+        assert_eq!(operate(&mut image, create(6)), 4, "it is there already");
+        let first = &image.partitions[&TopicPartition::new(Topic(9), 0)];
+        assert_eq!((first.replicas.len(), first.isr.len()), (2, 2));
+        assert_eq!(first.leader, first.replicas.first().copied());
+        assert_eq!(operate(&mut image, Operation::DeleteTopic { topic: 9 }), 0);
+    }
 
     #[test]
     fn transaction_version_is_lowered_and_raised_in_turn_c_tv_1() {

@@ -1,5 +1,7 @@
 //! `eosim conform`: one line for each case that is not equal, counts for each file, and a total.
 
+mod live;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +55,9 @@ pub(super) fn run(args: &ConformArgs, how: &OutputArgs) -> Result<ExitCode, Fail
     for path in &args.cases {
         files.extend(case_files(path).map_err(Failure::usage)?);
     }
+    if let Some(address) = &args.bootstrap {
+        return live::run(&files, address, args, how);
+    }
     let mut played = Vec::new();
     for file in &files {
         played.push((file.as_path(), play(file, args.kafka)?));
@@ -80,7 +85,7 @@ fn text(played: &[PlayedFile<'_>], total: Counts, how: &OutputArgs) -> String {
         text += &match &one.outcome {
             Outcome::Equal if how.verbose => format!("equal        {}\n", one.case),
             Outcome::Equal => String::new(),
-            Outcome::Different(difference) => different(&one.case, difference),
+            Outcome::Different(difference) => different(&one.case, difference, "model"),
             Outcome::Unsupported(reason) => format!("unsupported  {}: {reason}\n", one.case),
         };
     }
@@ -93,10 +98,10 @@ fn text(played: &[PlayedFile<'_>], total: Counts, how: &OutputArgs) -> String {
     text
 }
 
-/// What was recorded and what the model gave, one below the other.
-fn different(case: &str, difference: &Difference) -> String {
+/// What was recorded and what `who` gave, one below the other.
+fn different(case: &str, difference: &Difference, who: &str) -> String {
     let Difference { place, recorded, model } = difference;
-    format!("different    {case}: {place}\n  recorded  {recorded}\n  model     {model}\n")
+    format!("different    {case}: {place}\n  recorded  {recorded}\n  {who:<8}  {model}\n")
 }
 
 fn counts_json(counts: Counts) -> Value {

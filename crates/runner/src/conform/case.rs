@@ -87,6 +87,19 @@ pub enum TopicLayout {
     },
 }
 
+impl TopicLayout {
+    /// How many partitions the topic has.
+    #[must_use]
+    pub fn partition_count(&self) -> i32 {
+        match self {
+            Self::Partitions(partitions) => *partitions,
+            Self::Replicas { partitions, .. } => {
+                i32::try_from(partitions.len()).unwrap_or(i32::MAX)
+            }
+        }
+    }
+}
+
 /// Every file of cases at or below `path`, sorted.
 ///
 /// # Errors

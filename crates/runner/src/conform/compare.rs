@@ -21,11 +21,7 @@ pub struct Difference {
 /// The first difference between what was recorded and `answers`: those to the steps, then the end
 /// state.
 pub(crate) fn compare(case: &Case, mut answers: Vec<Value>) -> Option<Difference> {
-    let mut renamer = Renamer::default();
-    answers.iter_mut().for_each(|answer| renamer.rename(answer));
-    if !case.steps.iter().any(|step| step["op"] == "write_txn_markers") {
-        rank_coordinator_epochs(&mut answers);
-    }
+    name(case, &mut answers);
     let end = answers.pop().expect("the end state is there");
     let steps = case.steps.iter().zip(answers).enumerate();
     let mut differences = steps.filter_map(|(at, (step, answer))| {
@@ -33,6 +29,15 @@ pub(crate) fn compare(case: &Case, mut answers: Vec<Value>) -> Option<Difference
         sorted_difference(&format!("step {at} {op}"), step.get("expect")?, answer)
     });
     differences.next().or_else(|| sorted_difference("final", &case.final_state, end))
+}
+
+/// Gives what differs from run to run the names that it has in recordings.
+pub(crate) fn name(case: &Case, answers: &mut [Value]) {
+    let mut renamer = Renamer::default();
+    answers.iter_mut().for_each(|answer| renamer.rename(answer));
+    if !case.steps.iter().any(|step| step["op"] == "write_txn_markers") {
+        rank_coordinator_epochs(answers);
+    }
 }
 
 fn sorted_difference(place: &str, recorded: &Value, mut model: Value) -> Option<Difference> {

@@ -113,7 +113,7 @@ fn topic_config(settings: &BTreeMap<String, String>) -> Result<TopicConfig, Unsu
 /// The epoch with which the coordinators begin. It shows only in a case that writes markers itself,
 /// whose epochs are no ranks: its broker may have been started before, and then the lowest epoch of
 /// its coordinators' own markers, as long as it is not restarted, is the one with which it came.
-fn coordinator_epoch(case: &Case) -> LeaderEpoch {
+pub(super) fn coordinator_epoch(case: &Case) -> LeaderEpoch {
     let by_hand: BTreeSet<i64> =
         case.steps.iter().filter_map(|step| step.get("coordinator_epoch")?.as_i64()).collect();
     let first_life = || case.steps.iter().take_while(|step| step["op"] != "restart_broker");

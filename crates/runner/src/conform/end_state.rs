@@ -14,7 +14,7 @@ use super::case::Case;
 use super::fields::Unsupported;
 use super::operation::{Target, fetch, parse_partition};
 use super::player::Player;
-use super::view::{View, described};
+use super::view::described;
 
 impl Player<'_> {
     /// What the cluster holds of all that `case` asks for.
@@ -61,7 +61,7 @@ impl Player<'_> {
 
     /// Leader and in-sync replicas, and what each replica that answers holds.
     fn add_replicas(&mut self, state: &mut Value, partition: TopicPartition) {
-        let view = View::new(&self.recorder);
+        let view = self.asked.view();
         let known = view.partition(partition).map_or(Value::Null, described);
         let replicas = view.serving_replicas(partition);
         for (key, value) in known.as_object().into_iter().flatten() {

@@ -18,7 +18,7 @@ const NOBODY: i32 = -1;
 
 /// Whom a request goes to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Target {
+pub enum Target {
     /// The leader of a partition.
     Leader(TopicPartition),
     /// The coordinator of a transactional id.

@@ -13,7 +13,7 @@ const ANSWER_WAIT_MS: u64 = 10_000;
 
 /// What is done to processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Process {
+pub enum Process {
     /// SIGKILL.
     Kill,
     /// SIGTERM, and wait for the end.

@@ -1,6 +1,6 @@
 //! Plays one recorded case on the model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eosim_actor::{Correlation, Lane};
 use eosim_types::message::{
@@ -14,6 +14,7 @@ use eosim_types::{
 use serde_json::{Map, Value, json};
 
 use super::answer;
+use super::asked::{Asked, Live};
 use super::case::Case;
 use super::compare::{Difference, compare};
 use super::conditions;
@@ -47,7 +48,7 @@ const DOWN_TIME: Duration = Duration::from_millis(100);
 
 /// There is nobody to be asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct NoLeader;
+pub(crate) struct NoLeader;
 
 /// A request whose answer is read later.
 struct Background<'a> {
@@ -59,7 +60,7 @@ struct Background<'a> {
 /// A case under way.
 pub(crate) struct Player<'a> {
     pub(crate) names: Names,
-    pub(crate) recorder: Recorder,
+    pub(crate) asked: Asked<'a>,
     pub(crate) several_brokers: bool,
     kafka: KafkaVersion,
     /// The transactional ids and groups of the steps so far.
@@ -88,20 +89,57 @@ impl<'a> Player<'a> {
     pub(crate) fn answers(case: &'a Case, takeover: Duration) -> Result<Vec<Value>, Unsupported> {
         let mut names = conditions::names(case)?;
         let plan = conditions::plan(case, &mut names, takeover)?;
-        let mut player = Self {
+        let asked = Asked::Model(Box::new(Recorder::new(&plan)));
+        Self::new(case, names, asked).all(case)
+    }
+
+    /// The rules that the model reaches in step `at` of `case`, or in looking at the end state.
+    pub(crate) fn rules(case: &'a Case, at: usize) -> Result<BTreeSet<&'static str>, Unsupported> {
+        let mut names = conditions::names(case)?;
+        let plan = conditions::plan(case, &mut names, Duration::ZERO)?;
+        let asked = Asked::Model(Box::new(Recorder::new(&plan)));
+        let mut player = Self::new(case, names, asked);
+        for (before, step) in case.steps.iter().take(at).enumerate() {
+            player.step(before, step)?;
+        }
+        player.asked.recorder().take_rules();
+        match case.steps.get(at) {
+            Some(step) => drop(player.step(at, step)?),
+            None => drop(player.end_state(case)?),
+        }
+        Ok(player.asked.recorder().take_rules())
+    }
+
+    /// What `live` answers to the steps of `case`, the end state last.
+    pub(crate) fn answers_of(
+        case: &'a Case,
+        live: &'a mut dyn Live,
+    ) -> Result<Vec<Value>, Unsupported> {
+        if conditions::is_several(case) {
+            return Err(Unsupported("several brokers".into()));
+        }
+        let names = conditions::names(case)?;
+        Self::new(case, names, Asked::Live(live)).all(case)
+    }
+
+    fn new(case: &Case, names: Names, asked: Asked<'a>) -> Self {
+        Self {
             names,
-            recorder: Recorder::new(&plan),
+            asked,
             several_brokers: conditions::is_several(case),
             kafka: case.recorded_on.kafka,
             seen: BTreeMap::new(),
             aliases: Aliases::default(),
             background: BTreeMap::new(),
-        };
+        }
+    }
+
+    fn all(mut self, case: &'a Case) -> Result<Vec<Value>, Unsupported> {
         let mut answers = Vec::new();
         for (at, step) in case.steps.iter().enumerate() {
-            answers.push(player.step(at, step)?);
+            answers.push(self.step(at, step)?);
         }
-        answers.push(player.end_state(case)?);
+        answers.push(self.end_state(case)?);
         Ok(answers)
     }
 
@@ -111,14 +149,14 @@ impl<'a> Player<'a> {
             names: &mut self.names,
             aliases: &self.aliases,
             step: at,
-            now_ms: self.recorder.now_ms(),
+            now_ms: self.asked.now_ms(),
             kafka: self.kafka,
         };
         let step = builder.build(step)?;
         let settle = step.settle;
         let describe = matches!(&step.operation, Operation::Operator(operator)
             if settle && operator.changes_roles());
-        let mut answer = self.run(step);
+        let mut answer = self.run(step)?;
         if settle {
             self.settle();
         }
@@ -143,13 +181,13 @@ impl<'a> Player<'a> {
         }
     }
 
-    fn run(&mut self, step: Step<'a>) -> Value {
-        match step.operation {
+    fn run(&mut self, step: Step<'a>) -> Result<Value, Unsupported> {
+        Ok(match step.operation {
             Operation::Call { target, request, retry, bind } => {
                 let target = step.to.map_or(target, Target::Broker);
                 if let Some(name) = step.background {
                     self.send(name, target, request, bind);
-                    return Value::Null;
+                    return Ok(Value::Null);
                 }
                 let once = step.to.is_some() || !step.settle;
                 let fate = self.call(target, &request, &retry, once);
@@ -160,18 +198,21 @@ impl<'a> Player<'a> {
             }
             Operation::Await { id, state } => self.await_state(id, state),
             Operation::Sleep { ms } => {
-                self.recorder.sleep(Duration::from_millis(ms));
+                self.asked.sleep(Duration::from_millis(ms));
                 Value::Null
             }
-            Operation::Restart(how) => self.restart(how),
-            Operation::Operator(operator) => self.operate(operator),
-        }
+            Operation::Restart(how) => self.restart(how)?,
+            Operation::Operator(operator) => self.operate(operator)?,
+        })
     }
 
-    fn operate(&mut self, operator: Operator<'_>) -> Value {
-        match operator {
+    fn operate(&mut self, operator: Operator<'_>) -> Result<Value, Unsupported> {
+        if matches!(self.asked, Asked::Live(_)) {
+            return Err(Unsupported("acting on a live cluster".into()));
+        }
+        Ok(match operator {
             Operator::Broker { actors, what } => {
-                self.recorder.operate(&actors, what);
+                self.asked.recorder().operate(&actors, what);
                 Value::Null
             }
             Operator::Elect { partition, unclean } => {
@@ -189,25 +230,31 @@ impl<'a> Player<'a> {
             Operator::AwaitIsr { partition, isr } => self
                 .await_view(|view| view.partition(partition).is_some_and(|state| state.isr == isr)),
             Operator::Answer { name, wait_ms } => self.answer(name, wait_ms),
-        }
+        })
     }
 
-    fn restart(&mut self, how: Process) -> Value {
+    fn restart(&mut self, how: Process) -> Result<Value, Unsupported> {
+        let recorder = match &mut self.asked {
+            Asked::Model(recorder) => recorder,
+            Asked::Live(live) => {
+                return live.restart(how).map(|()| Value::Null).map_err(Unsupported);
+            }
+        };
         let broker = [ActorId::of_broker(ONLY_BROKER)];
-        self.recorder.operate(&broker, how);
+        recorder.operate(&broker, how);
         if how == Process::Kill {
-            self.recorder.sleep(DOWN_TIME);
+            recorder.sleep(DOWN_TIME);
         }
-        self.recorder.operate(&broker, Process::Start);
-        self.recorder.sleep(RESTART_TIME);
-        Value::Null
+        recorder.operate(&broker, Process::Start);
+        recorder.sleep(RESTART_TIME);
+        Ok(Value::Null)
     }
 
     fn send(&mut self, name: &'a str, target: Target, request: Request, bind: Option<&'a str>) {
-        let Some(broker) = View::new(&self.recorder).route(target) else { return };
+        let Some(broker) = self.asked.view().route(target) else { return };
         let lane = u8::try_from(self.background.len() + 1).expect("few requests at a time");
         let to = ActorId::of_broker(broker);
-        let correlation = self.recorder.send(to, Lane(lane), request.clone());
+        let correlation = self.asked.recorder().send(to, Lane(lane), request.clone());
         self.background.insert(name, Background { correlation, request, bind });
     }
 
@@ -215,7 +262,7 @@ impl<'a> Player<'a> {
     fn answer(&mut self, name: &str, wait_ms: u64) -> Value {
         let Some(sent) = self.background.get(name) else { return pseudo_error("NO_LEADER") };
         let (request, bind) = (sent.request.clone(), sent.bind);
-        match self.recorder.wait(sent.correlation, Duration::from_millis(wait_ms)) {
+        match self.asked.recorder().wait(sent.correlation, Duration::from_millis(wait_ms)) {
             Some(fate) => self.bound(&request, bind, &Ok(fate)),
             None => pseudo_error("NO_ANSWER"),
         }
@@ -230,30 +277,28 @@ impl<'a> Player<'a> {
         retry: &[&str],
         once: bool,
     ) -> Result<Fate, NoLeader> {
-        let give_up_at = self.recorder.now() + RETRIES_MAX;
+        let give_up_at = self.asked.now() + RETRIES_MAX;
         loop {
             let last = self.call_once(target, request);
             let answer = self.rendered(request, &last);
             let again =
                 |error: &&str| retry.contains(error) || !once && ALWAYS_RETRIED.contains(error);
             let is_final = !answer::errors(&answer).iter().any(again);
-            if is_final || self.recorder.now() >= give_up_at {
+            if is_final || self.asked.now() >= give_up_at {
                 return last;
             }
-            self.recorder.sleep(RETRY_EVERY);
+            self.asked.sleep(RETRY_EVERY);
         }
     }
 
     fn call_once(&mut self, target: Target, request: &Request) -> Result<Fate, NoLeader> {
-        let broker = View::new(&self.recorder).route(target).ok_or(NoLeader)?;
-        let to = ActorId::of_broker(broker);
         if let Request::Produce(produce) = request
             && produce.acks == 0
         {
-            self.recorder.tell(to, request.clone());
+            self.asked.tell(target, request, &mut self.names)?;
             return Ok(Some(answer::unanswered(produce)));
         }
-        Ok(self.recorder.call(to, request.clone()))
+        self.asked.ask(target, request, &mut self.names)
     }
 
     fn repeat_init(&mut self, request: &InitProducerIdRequest, times: u32, bind: &str) -> Value {
@@ -273,17 +318,17 @@ impl<'a> Player<'a> {
             if last["state"] == state {
                 break;
             }
-            self.recorder.sleep(AWAIT_EVERY);
+            self.asked.sleep(AWAIT_EVERY);
         }
         last
     }
 
     fn await_view(&mut self, reached: impl Fn(&View<'_>) -> bool) -> Value {
         for _ in 0..AWAIT_MAX {
-            if reached(&View::new(&self.recorder)) {
+            if reached(&self.asked.view()) {
                 break;
             }
-            self.recorder.sleep(AWAIT_EVERY);
+            self.asked.sleep(AWAIT_EVERY);
         }
         Value::Null
     }
@@ -295,7 +340,7 @@ impl<'a> Player<'a> {
 
     /// Leader, in-sync replicas and leader epoch of every partition, and who coordinates whom.
     pub(crate) fn cluster_state(&self) -> Value {
-        View::new(&self.recorder).to_json(&self.names, &self.seen)
+        self.asked.view().to_json(&self.names, &self.seen)
     }
 
     /// The answer, after its producer was bound to an alias, if it carries one.
@@ -336,7 +381,7 @@ impl<'a> Player<'a> {
 
     fn ask_controller(&mut self, request: impl Into<Request>) -> Value {
         let request = request.into();
-        let fate = self.recorder.call(ActorId::CONTROLLER, request.clone());
+        let fate = self.asked.recorder().call(ActorId::CONTROLLER, request.clone());
         self.rendered(&request, &Ok(fate))
     }
 

@@ -50,6 +50,12 @@ impl Recorder {
         self.world.now().as_millis()
     }
 
+    /// The rules that were reached since they were asked for last.
+    pub(crate) fn take_rules(&mut self) -> BTreeSet<&'static str> {
+        let marks = std::mem::take(&mut self.world.marks);
+        marks.counts().filter(|(_, count)| *count > 0).map(|(rule, _)| rule).collect()
+    }
+
     /// All actors of the cluster.
     pub(crate) fn actors(&self) -> &[ClusterActor] {
         self.world.actors()

@@ -5,9 +5,9 @@ use eosim_types::message::{DescribeTransactionsRequest, GroupMember, OffsetFetch
 use serde_json::Value;
 
 use super::answer;
+use super::asked::Asked;
 use super::operation::Target;
 use super::player::Player;
-use super::view::View;
 
 /// How often the recorder looks.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -24,14 +24,23 @@ impl Player<'_> {
     /// that answers knows the leaders, all that answer are in sync, coordinators have loaded and
     /// no transaction is being completed.
     pub(crate) fn settle(&mut self) {
-        self.recorder.settle();
+        match &mut self.asked {
+            Asked::Model(recorder) => recorder.settle(),
+            Asked::Live(live) => {
+                let ids = self.seen.values().filter_map(|target| match target {
+                    Target::Transaction(id) => Some(*id),
+                    _ => None,
+                });
+                live.settle(&ids.collect::<Vec<_>>(), &mut self.names);
+            }
+        }
         if !self.several_brokers {
             return;
         }
         let mut found = 0;
         for look in 0..LOOKS_MAX {
-            self.recorder.sleep(LOOK_EVERY);
-            let settled = View::new(&self.recorder).is_settled()
+            self.asked.sleep(LOOK_EVERY);
+            let settled = self.asked.view().is_settled()
                 && self.coordinators_are_settled(look < DECIDED_LOOKS_MAX);
             found = if settled { found + 1 } else { 0 };
             if found == LOOKS {

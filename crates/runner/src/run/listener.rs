@@ -46,7 +46,7 @@ struct Kept {
 
 /// Passes observations to the checker, and keeps history and transcript if asked to.
 pub struct Watch {
-    pub(super) checker: Checker,
+    pub(crate) checker: Checker,
     /// The checker is at work: a panic now is its own.
     pub(super) in_checker: bool,
     kept: Option<Box<Kept>>,
@@ -70,7 +70,7 @@ pub struct Step {
 }
 
 impl Watch {
-    pub(super) fn new(checker: Checker) -> Self {
+    pub(crate) fn new(checker: Checker) -> Self {
         Self { checker, in_checker: false, kept: None, trace: None, story: None, trail: None }
     }
 

@@ -111,6 +111,8 @@ fn done(operation: Operation) -> String {
         Operation::Reassign { .. } => "a partition is moved".to_string(),
         Operation::ChangeFeature => "transaction.version is lowered or raised".to_string(),
         Operation::Housekeeping => "periodic tasks run now".to_string(),
+        Operation::CreateTopic { .. } => "a topic is created".to_string(),
+        Operation::DeleteTopic { .. } => "a topic is deleted".to_string(),
     }
 }
 
