@@ -100,7 +100,7 @@ impl Cluster {
             serve(serving, &ends, &mut |line| drop(lines.send(line.to_string())))
                 .expect("a free port")
         });
-        let mut place = |start: &str| {
+        let place = |start: &str| {
             let line = told.recv().expect("where it listens");
             line.split(start).nth(1).expect("an address").to_string()
         };
