@@ -188,7 +188,7 @@ fn put_varint(to: &mut Vec<u8>, value: i64) {
         to.push((bits & 0x7f) as u8 | 0x80);
         bits >>= 7;
     }
-    to.push(bits as u8);
+    to.push((bits & 0x7f) as u8);
 }
 
 /// The bytes of `batch`.
@@ -263,7 +263,7 @@ fn put_record(to: &mut Vec<u8>, offset: i64, key: Option<&[u8]>, value: &[u8]) {
     let mut body = vec![0];
     put_varint(&mut body, 0);
     put_varint(&mut body, offset);
-    put_varint(&mut body, key.map_or(-1, |key| length(key)));
+    put_varint(&mut body, key.map_or(-1, length));
     body.extend(key.unwrap_or_default());
     put_varint(&mut body, length(value));
     body.extend(value);

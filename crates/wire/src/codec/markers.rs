@@ -79,10 +79,10 @@ impl Decodable for Markers {
 
 fn put_unsigned_varint<B: ByteBufMut>(buf: &mut B, mut value: usize) {
     while value >= 0x80 {
-        buf.put_u8((value & 0x7f) as u8 | 0x80);
+        buf.put_u8(u8::try_from(value & 0x7f).unwrap_or(0) | 0x80);
         value >>= 7;
     }
-    buf.put_u8(value as u8);
+    buf.put_u8(u8::try_from(value & 0x7f).unwrap_or(0));
 }
 
 fn get<B: ByteBuf>(buf: &mut B, size: usize) -> WireResult<Bytes> {
