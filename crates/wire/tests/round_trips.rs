@@ -70,63 +70,140 @@ impl World {
             .or_else(|| self.offsets(name, version).or_else(|| self.membership(name, version)))
     }
 
+    fn produce(&mut self, version: i16) -> (Request, Response) {
+        let (tp, none) = (self.tp(1), ErrorCode::None);
+        let request = ProduceRequest {
+            version,
+            transactional_id: Some(self.id),
+            acks: -1,
+            timeout_ms: 500,
+            partitions: vec![(tp, self.batch(None))],
+        };
+        let answer = ProducePartitionResponse {
+            base_offset: 12,
+            ..ProducePartitionResponse::without_offset(tp, none)
+        };
+        (request.into(), ProduceResponse { partitions: vec![answer] }.into())
+    }
+
+    fn fetch(&mut self, version: i16) -> (Request, Response) {
+        let (tp, none) = (self.tp(1), ErrorCode::None);
+        let asked = FetchPartition {
+            partition: tp,
+            fetch_offset: 5,
+            current_leader_epoch: LeaderEpoch(-1),
+            last_fetched_epoch: LeaderEpoch(-1),
+            log_start_offset: -1,
+        };
+        let request = FetchRequest {
+            version,
+            replica: None,
+            isolation_level: IsolationLevel::ReadCommitted,
+            max_wait_ms: 10,
+            min_bytes: 1,
+            partition_max_bytes: 1000,
+            metadata: FetchMetadata::LEGACY,
+            partitions: vec![asked],
+            forgotten: [].into(),
+        };
+        let marker = Payload::Control(EndTransactionMarker {
+            result: TransactionResult::Abort,
+            coordinator_epoch: CoordinatorEpoch(2),
+        });
+        let aborted = AbortedTxn {
+            producer_id: ProducerId(1000),
+            first_offset: 0,
+            last_offset: -1,
+            last_stable_offset: -1,
+        };
+        let answer = FetchPartitionResponse {
+            high_watermark: 9,
+            last_stable_offset: 8,
+            aborted_transactions: vec![aborted],
+            batches: [self.batch(None), self.batch(Some(marker))].into(),
+            ..FetchPartitionResponse::without_bounds(tp, none)
+        };
+        let response = FetchResponse { error: none, session_id: 0, partitions: vec![answer] };
+        (request.into(), response.into())
+    }
+
+    fn add_partitions_to_txn(&mut self, version: i16) -> (Request, Response) {
+        let (tp, transactional_id) = (self.tp(0), self.id);
+        let (producer_id, producer_epoch) = (ProducerId(1000), ProducerEpoch(5));
+        let error = ErrorCode::ConcurrentTransactions;
+        let transaction = AddPartitionsToTxnTransaction {
+            transactional_id,
+            producer_id,
+            producer_epoch,
+            verify_only: version >= 4,
+            partitions: [tp, self.tp(2)].into(),
+        };
+        let request = AddPartitionsToTxnRequest { version, transactions: Few::One(transaction) };
+        let id = if version >= 4 { self.id } else { TransactionalId::EMPTY };
+        let results = [(id, [(tp, ErrorCode::None), (self.tp(2), error)].into())].into();
+        (request.into(), AddPartitionsToTxnResponse { error: ErrorCode::None, results }.into())
+    }
+
+    fn write_txn_markers(&mut self, version: i16) -> (Request, Response) {
+        let tp = self.tp(0);
+        let (producer_id, producer_epoch) = (ProducerId(1000), ProducerEpoch(5));
+        let says = version >= 2;
+        let marker = |result| WritableTxnMarker {
+            producer_id,
+            producer_epoch,
+            transaction_result: result,
+            partitions: [tp, self.tp(1)].into(),
+            coordinator_epoch: CoordinatorEpoch(8),
+            transaction_version: if says {
+                TransactionVersion::Tv2
+            } else {
+                TransactionVersion::Tv0
+            },
+        };
+        let markers = [marker(TransactionResult::Commit), marker(TransactionResult::Abort)].into();
+        let results = [(producer_id, [(tp, ErrorCode::None)].into())].into();
+        let request = WriteTxnMarkersRequest { version, markers };
+        (request.into(), WriteTxnMarkersResponse { results }.into())
+    }
+
+    fn init_producer_id(&mut self, version: i16) -> (Request, Response) {
+        let (producer_id, producer_epoch) = (ProducerId(1000), ProducerEpoch(5));
+        let resumes = version >= 3;
+        let request = InitProducerIdRequest {
+            version,
+            transactional_id: Some(self.id),
+            transaction_timeout_ms: 60_000,
+            producer_id: if resumes { producer_id } else { ProducerId::NONE },
+            producer_epoch: if resumes { producer_epoch } else { ProducerEpoch::NONE },
+            enable_2pc: false,
+            keep_prepared_txn: false,
+        };
+        let response = InitProducerIdResponse::new(ErrorCode::None, producer_id, producer_epoch);
+        (request.into(), response.into())
+    }
+
+    fn describe_transactions(&mut self) -> (Request, Response) {
+        let (tp, transactional_id) = (self.tp(0), self.id);
+        let (producer_id, producer_epoch) = (ProducerId(1000), ProducerEpoch(5));
+        let description = TransactionDescription {
+            transactional_id,
+            state: TransactionState::Ongoing,
+            producer_id,
+            producer_epoch,
+            transaction_timeout_ms: 1000,
+            transaction_start_time_ms: 5,
+            partitions: vec![tp, self.tp(3)],
+        };
+        let response =
+            DescribeTransactionsResponse { error: ErrorCode::None, transaction: Some(description) };
+        (DescribeTransactionsRequest { transactional_id }.into(), response.into())
+    }
+
     fn data(&mut self, name: &str, version: i16) -> Option<(Request, Response)> {
         let (tp, none) = (self.tp(1), ErrorCode::None);
         Some(match name {
-            "Produce" => {
-                let request = ProduceRequest {
-                    version,
-                    transactional_id: Some(self.id),
-                    acks: -1,
-                    timeout_ms: 500,
-                    partitions: vec![(tp, self.batch(None))],
-                };
-                let answer = ProducePartitionResponse {
-                    base_offset: 12,
-                    ..ProducePartitionResponse::without_offset(tp, none)
-                };
-                (request.into(), ProduceResponse { partitions: vec![answer] }.into())
-            }
-            "Fetch" => {
-                let asked = FetchPartition {
-                    partition: tp,
-                    fetch_offset: 5,
-                    current_leader_epoch: LeaderEpoch(-1),
-                    last_fetched_epoch: LeaderEpoch(-1),
-                    log_start_offset: -1,
-                };
-                let request = FetchRequest {
-                    version,
-                    replica: None,
-                    isolation_level: IsolationLevel::ReadCommitted,
-                    max_wait_ms: 10,
-                    min_bytes: 1,
-                    partition_max_bytes: 1000,
-                    metadata: FetchMetadata::LEGACY,
-                    partitions: vec![asked],
-                    forgotten: [].into(),
-                };
-                let marker = Payload::Control(EndTransactionMarker {
-                    result: TransactionResult::Abort,
-                    coordinator_epoch: CoordinatorEpoch(2),
-                });
-                let aborted = AbortedTxn {
-                    producer_id: ProducerId(1000),
-                    first_offset: 0,
-                    last_offset: -1,
-                    last_stable_offset: -1,
-                };
-                let answer = FetchPartitionResponse {
-                    high_watermark: 9,
-                    last_stable_offset: 8,
-                    aborted_transactions: vec![aborted],
-                    batches: [self.batch(None), self.batch(Some(marker))].into(),
-                    ..FetchPartitionResponse::without_bounds(tp, none)
-                };
-                let response =
-                    FetchResponse { error: none, session_id: 0, partitions: vec![answer] };
-                (request.into(), response.into())
-            }
+            "Produce" => self.produce(version),
+            "Fetch" => self.fetch(version),
             "ListOffsets" => {
                 let asked = ListOffsetsPartition {
                     partition: tp,
@@ -196,38 +273,8 @@ impl World {
                 FindCoordinatorRequest { key: CoordinatorKey::Transaction(self.id) }.into(),
                 FindCoordinatorResponse { error: ErrorCode::None, node: Some(BrokerId(1)) }.into(),
             ),
-            "InitProducerId" => {
-                let resumes = version >= 3;
-                let request = InitProducerIdRequest {
-                    version,
-                    transactional_id: Some(self.id),
-                    transaction_timeout_ms: 60_000,
-                    producer_id: if resumes { producer_id } else { ProducerId::NONE },
-                    producer_epoch: if resumes { producer_epoch } else { ProducerEpoch::NONE },
-                    enable_2pc: false,
-                    keep_prepared_txn: false,
-                };
-                let response =
-                    InitProducerIdResponse::new(ErrorCode::None, producer_id, producer_epoch);
-                (request.into(), response.into())
-            }
-            "AddPartitionsToTxn" => {
-                let transaction = AddPartitionsToTxnTransaction {
-                    transactional_id,
-                    producer_id,
-                    producer_epoch,
-                    verify_only: version >= 4,
-                    partitions: [tp, self.tp(2)].into(),
-                };
-                let request =
-                    AddPartitionsToTxnRequest { version, transactions: Few::One(transaction) };
-                let id = if version >= 4 { self.id } else { TransactionalId::EMPTY };
-                let results = [(id, [(tp, ErrorCode::None), (self.tp(2), error)].into())].into();
-                (
-                    request.into(),
-                    AddPartitionsToTxnResponse { error: ErrorCode::None, results }.into(),
-                )
-            }
+            "InitProducerId" => self.init_producer_id(version),
+            "AddPartitionsToTxn" => self.add_partitions_to_txn(version),
             "AddOffsetsToTxn" => {
                 let group = self.group;
                 let request = AddOffsetsToTxnRequest {
@@ -256,42 +303,8 @@ impl World {
                 };
                 (request.into(), response.into())
             }
-            "WriteTxnMarkers" => {
-                let says = version >= 2;
-                let marker = |result| WritableTxnMarker {
-                    producer_id,
-                    producer_epoch,
-                    transaction_result: result,
-                    partitions: [tp, self.tp(1)].into(),
-                    coordinator_epoch: CoordinatorEpoch(8),
-                    transaction_version: if says {
-                        TransactionVersion::Tv2
-                    } else {
-                        TransactionVersion::Tv0
-                    },
-                };
-                let markers =
-                    [marker(TransactionResult::Commit), marker(TransactionResult::Abort)].into();
-                let results = [(producer_id, [(tp, ErrorCode::None)].into())].into();
-                let request = WriteTxnMarkersRequest { version, markers };
-                (request.into(), WriteTxnMarkersResponse { results }.into())
-            }
-            "DescribeTransactions" => {
-                let description = TransactionDescription {
-                    transactional_id,
-                    state: TransactionState::Ongoing,
-                    producer_id,
-                    producer_epoch,
-                    transaction_timeout_ms: 1000,
-                    transaction_start_time_ms: 5,
-                    partitions: vec![tp, self.tp(3)],
-                };
-                let response = DescribeTransactionsResponse {
-                    error: ErrorCode::None,
-                    transaction: Some(description),
-                };
-                (DescribeTransactionsRequest { transactional_id }.into(), response.into())
-            }
+            "WriteTxnMarkers" => self.write_txn_markers(version),
+            "DescribeTransactions" => self.describe_transactions(),
             "ListTransactions" => {
                 let states = vec![TransactionState::Ongoing];
                 let duration_ms = if version >= 1 { 10 } else { -1 };
