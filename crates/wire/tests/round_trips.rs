@@ -261,7 +261,7 @@ impl World {
     }
 
     fn transaction(&mut self, name: &str, version: i16) -> Option<(Request, Response)> {
-        let (tp, transactional_id) = (self.tp(0), self.id);
+        let transactional_id = self.id;
         let (producer_id, producer_epoch) = (ProducerId(1000), ProducerEpoch(5));
         let error = ErrorCode::ConcurrentTransactions;
         Some(match name {
