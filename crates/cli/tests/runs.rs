@@ -137,11 +137,11 @@ fn the_summary_does_not_depend_on_jobs() {
     let scenarios = library("");
     // Enough seeds for every expected violation and every required fault.
     for jobs in ["1", "2", "5"] {
-        let words = ["sweep", &scenarios, "--count", "20", "--jobs", jobs, "--out", jobs];
+        let words = ["sweep", &scenarios, "--count", "60", "--jobs", jobs, "--out", jobs];
         folder.ends(&words, 0);
     }
     let one = folder.read("1/latest/summary.jsonl");
-    assert_eq!(one.lines().count() % 20, 0);
+    assert_eq!(one.lines().count() % 60, 0);
     let coverage = folder.read("1/latest/coverage.json");
     for jobs in ["2", "5"] {
         assert_eq!(one, folder.read(&format!("{jobs}/latest/summary.jsonl")));

@@ -49,7 +49,7 @@ fn every_hazard_that_can_be_counted_is_reached() {
         ("resignation-during-load", 20, &["H-2", "C-RES-1"]),
         ("reassignment-during-load", 20, &["C-LOAD-8", "C-MRK-13"]),
         ("markers-without-leader", 20, &["H-3", "H-14", "C-MRK-5"]),
-        ("coordinator-failover-stages-version-1", 40, &["H-5", "C-ADD-14"]),
+        ("coordinator-failover-stages-version-1", 400, &["H-5", "C-ADD-14"]),
         ("coordinator-failover-stages", 20, &["H-7", "C-MRK-13"]),
         ("zombie-fencing", 60, &["H-9"]),
         ("fenced-producer-reinitialises", 100, &["H-12"]),

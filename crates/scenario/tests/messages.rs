@@ -56,7 +56,7 @@ fn unknown_and_missing_keys() {
             "aimed=[{\"when\": {\"sent\": \"EndTxn\"}, \"do\": {\"crahs\": {}}}]",
         ],
         &expect![[r#"
-            good.json: found the unknown key "clutser", expected one of 22 known keys; did you mean "cluster"?
+            good.json: found the unknown key "clutser", expected one of 23 known keys; did you mean "cluster"?
             good.json: cluster.topics.orders: found the unknown key "partitons", expected "partitions", "replicas", "replication_factor" or "settings"; did you mean "partitions"?
             good.json: cluster.settings: found the unknown key "replica.lag.time.mx.ms", expected one of 29 known keys; did you mean "replica.lag.time.max.ms"?
             good.json: producers[0].settings: found the unknown key "linger", expected one of 18 known keys; did you mean "linger.ms"?
@@ -185,6 +185,8 @@ fn unknown_names() {
             good.json: consumers[0].partitions[0]: found "orders-2", expected a partition of orders from 0 to 1
             good.json: cluster.place: found "v", expected a transactional id of the scenario; did you mean "w"?
             good.json: cluster.kafka: found "broker-9", expected a broker; did you mean "broker-1"?
+            good.json: backports[0]: found "KAFKA-18043", expected the name of a known ticket; did you mean "KAFKA-18042"?
+            good.json: cluster.upgrade.kafka: found "4.6", expected "4.5", "4.4", "4.3", "4.2", "4.1", "4.0", "3.9" or an object with "one_of"; did you mean "4.5"?
         "#]],
     );
 }

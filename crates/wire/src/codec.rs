@@ -1,6 +1,6 @@
 //! Requests and answers in bytes, both ways, as far as the model has a rule for them.
 //!
-//! Each API is one type that implements [`Api`]; the table below names them all. A request that
+//! Each API is one type that implements `Api`; the table below names them all. A request that
 //! asks for several things of which the model takes one at a time becomes several of the model's.
 
 mod data;

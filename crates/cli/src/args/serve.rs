@@ -22,10 +22,15 @@ pub struct ServeArgs {
     /// A scenario file: cluster and faults; three brokers and no faults if not given
     pub scenario: Option<PathBuf>,
     /// Where the first broker listens; port 0 stands for free ports
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9092")]
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        env = "EOSIM_LISTEN",
+        default_value = "127.0.0.1:9092"
+    )]
     pub listen: SocketAddr,
     /// How many brokers, in place of the scenario's
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=9))]
+    #[arg(long, value_name = "COUNT", env = "EOSIM_BROKERS", value_parser = clap::value_parser!(u8).range(1..=9))]
     pub brokers: Option<u8>,
     /// Chance: latencies and faults
     #[arg(long, default_value_t, env = "EOSIM_SEED")]
@@ -34,13 +39,13 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub model: ModelArgs,
     /// Answers HTTP there: GET /state, /transactions, /verdict; POST /faults, /pause, /crash
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", env = "EOSIM_CONTROL")]
     pub control: Option<SocketAddr>,
     /// Keeps all that comes in, so that the session can be played again
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "EOSIM_RECORD")]
     pub record: Option<PathBuf>,
     /// Plays a recorded session again, without sockets
-    #[arg(long, value_name = "FILE", exclusive = true)]
+    #[arg(long, value_name = "FILE", env = "EOSIM_AGAIN", exclusive = true)]
     pub again: Option<PathBuf>,
     /// Ends by itself after so long, such as 30s or 10m
     #[arg(long = "for", value_name = "TIME", env = "EOSIM_FOR")]

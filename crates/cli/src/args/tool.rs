@@ -22,14 +22,14 @@ pub struct ConformArgs {
     #[arg(long, value_name = "VERSION", env = "EOSIM_KAFKA", value_parser = kafka_version())]
     pub kafka: Option<KafkaVersion>,
     /// Asks the broker there, in place of the model: topics and ids of its own for each case
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "kafka")]
+    #[arg(long, value_name = "HOST:PORT", env = "EOSIM_BOOTSTRAP", conflicts_with = "kafka")]
     pub bootstrap: Option<String>,
     /// Takes that broker down and starts it again, given `kill` or `stop` as a last word; without
     /// it cases that restart are unsupported
-    #[arg(long, value_name = "CMD", requires = "bootstrap")]
+    #[arg(long, value_name = "CMD", env = "EOSIM_RESTART_CMD", requires = "bootstrap")]
     pub restart_cmd: Option<String>,
     /// Writes the cases with what that broker answers, one a line
-    #[arg(long, value_name = "FILE", requires = "bootstrap")]
+    #[arg(long, value_name = "FILE", env = "EOSIM_RECORD", requires = "bootstrap")]
     pub record: Option<PathBuf>,
 }
 
