@@ -194,10 +194,12 @@ fn scenario(
     let failures = found.failures.iter().filter(|failure| failure.scenario == at).take(NAMED);
     let faults = own.faults.iter().filter(|(_, count)| count.applied > 0);
     let twice = found.nondeterministic.iter().filter(|(scenario, _)| *scenario == at);
+    let known = own.repaired.values().map(|(seeds, _)| seeds).sum();
     ScenarioSummary {
         name: own.name.clone(),
         sound: own.sound,
-        expected: own.expected + own.repaired.values().map(|(seeds, _)| seeds).sum::<u64>(),
+        expected: own.expected + known,
+        known,
         safety: own.safety,
         liveness: own.liveness,
         inconclusive: own.inconclusive,

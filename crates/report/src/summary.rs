@@ -44,8 +44,11 @@ pub struct ScenarioSummary {
     pub name: String,
     /// Runs without a finding.
     pub sound: u64,
-    /// Runs that broke what the scenario expects to be broken.
+    /// Runs that broke what the scenario expects to be broken, or what is known of the release.
     pub expected: u64,
+    /// Of these, runs that broke a promise which a later release keeps.
+    #[serde(default)]
+    pub known: u64,
     /// Runs that broke a promise.
     pub safety: u64,
     /// Runs that got stuck.
@@ -100,6 +103,8 @@ impl ScenarioSummary {
             "VACUOUS"
         } else if self.inconclusive > 0 {
             "INCONCLUSIVE"
+        } else if self.known > 0 {
+            "known of the release"
         } else if self.expected > 0 {
             "violation, as expected"
         } else {
