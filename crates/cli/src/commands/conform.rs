@@ -79,16 +79,19 @@ fn play(file: &Path, kafka: Option<KafkaVersion>) -> Result<Vec<Played>, Failure
 
 type PlayedFile<'a> = (&'a Path, Vec<Played>);
 
+/// How the cases came out with `whom` that they were asked of.
+fn outcomes(played: &[PlayedFile<'_>], whom: &str, how: &OutputArgs) -> String {
+    let told = |one: &Played| match &one.outcome {
+        Outcome::Equal if how.verbose => format!("equal        {}\n", one.case),
+        Outcome::Equal => String::new(),
+        Outcome::Different(difference) => different(&one.case, difference, whom),
+        Outcome::Unsupported(reason) => format!("unsupported  {}: {reason}\n", one.case),
+    };
+    played.iter().flat_map(|(_, cases)| cases).map(told).collect()
+}
+
 fn text(played: &[PlayedFile<'_>], total: Counts, how: &OutputArgs) -> String {
-    let mut text = String::new();
-    for one in played.iter().flat_map(|(_, cases)| cases) {
-        text += &match &one.outcome {
-            Outcome::Equal if how.verbose => format!("equal        {}\n", one.case),
-            Outcome::Equal => String::new(),
-            Outcome::Different(difference) => different(&one.case, difference, "model"),
-            Outcome::Unsupported(reason) => format!("unsupported  {}: {reason}\n", one.case),
-        };
-    }
+    let mut text = outcomes(played, "model", how);
     let Counts { equal, different, unsupported } = total;
     let files = played.len();
     let _ = writeln!(

@@ -10,7 +10,7 @@ use eosim_runner::exit::ExitCode;
 use eosim_wire::live::LiveBroker;
 use serde_json::{Map, Value, json};
 
-use super::{Counts, Played, PlayedFile, different, jsonl};
+use super::{Counts, Played, PlayedFile, jsonl, outcomes};
 use crate::args::{ConformArgs, Format, OutputArgs};
 use crate::commands::Failure;
 use crate::output;
@@ -151,15 +151,7 @@ fn row(((op, error), (asked, same)): (&(String, String), &(u64, u64))) -> Value 
 }
 
 fn text(played: &[PlayedFile<'_>], total: Counts, findings: &Findings, how: &OutputArgs) -> String {
-    let mut text = String::new();
-    for one in played.iter().flat_map(|(_, cases)| cases) {
-        text += &match &one.outcome {
-            Outcome::Equal if how.verbose => format!("equal        {}\n", one.case),
-            Outcome::Equal => String::new(),
-            Outcome::Different(difference) => different(&one.case, difference, "broker"),
-            Outcome::Unsupported(reason) => format!("unsupported  {}: {reason}\n", one.case),
-        };
-    }
+    let mut text = outcomes(played, "broker", how);
     for (kind, (cases, rules)) in &findings.kinds {
         let _ = writeln!(text, "{kind}\n  {} cases, the first is {}", cases.len(), cases[0]);
         let rules: Vec<&str> = rules.iter().copied().collect();
