@@ -1,4 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first asks a long command to come to an end, the second ends the process.
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks a long command to come to an end, the second ends the
+//! process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -148,22 +148,19 @@ impl Terms {
         change: &dyn Fn(usize, u32) -> u32,
         steps_max: u64,
     ) -> (u64, Option<Best>) {
-        let Some((result, best)) = self.play(plan, picks, change, steps_max) else {
-            return (steps_max, None);
-        };
-        let shown = self.class.shows(&result).map(|steps| Best { steps, ..best });
-        (result.steps, shown)
+        let played = self.play(plan, picks, change, steps_max);
+        played.map_or((steps_max, None), |(result, shown)| (result.steps, shown))
     }
 
-    /// The run, however it ends; `None` if the checker takes for impossible what a plan that nobody
-    /// would write leads to.
+    /// The run, however it ends, and all of it if it fails in the same way; `None` if the checker takes
+    /// for impossible what a plan that nobody would write leads to.
     fn play(
         &self,
         plan: &Plan,
         picks: &[Pick],
         change: &dyn Fn(usize, u32) -> u32,
         steps_max: u64,
-    ) -> Option<(RunResult, Best)> {
+    ) -> Option<(RunResult, Option<Best>)> {
         let mut machine = Machine::new(Recorder::new(Guided::new(picks, change)));
         let cut = self.cut(plan, steps_max);
         let mut choose = |site, n| machine.choose_for_plan(site, n);
@@ -177,11 +174,22 @@ impl Terms {
         machine.watch().follow();
         let run = AssertUnwindSafe(|| machine.run(&cut, assembly, None));
         let result = catch_unwind(run).ok()?;
-        let made = machine.choices().list().iter();
-        let picks = made.map(|choice| Pick::of(choice.owned(), &actors)).collect();
-        let (value, story) = (value_of(plan), machine.watch().take_story());
-        let (plan, steps) = (plan.clone(), result.steps);
-        Some((result, Best { plan, value, picks, steps, story, names, actors, successors_ms }))
+        let shown = self.class.shows(&result).map(|steps| Best {
+            plan: plan.clone(),
+            value: value_of(plan),
+            picks: machine
+                .choices()
+                .list()
+                .iter()
+                .map(|choice| Pick::of(choice.owned(), &actors))
+                .collect(),
+            steps,
+            story: machine.watch().take_story(),
+            names,
+            actors,
+            successors_ms,
+        });
+        Some((result, shown))
     }
 
     /// `plan` as it is run: no further than `steps`, if the failure shows at once.
