@@ -325,6 +325,13 @@ impl Broker {
         parts.settle(&mut io);
     }
 
+    /// A broker whose only log directory has failed ends at once (`Exit.halt`).
+    fn halt_if_offline(&self, out: &mut Outbox) {
+        if self.disk.is_offline() {
+            out.halt();
+        }
+    }
+
     /// Logs are closed in good order, and the process ends.
     fn shut_down(&mut self, cx: &mut Cx<'_>, out: &mut Outbox) {
         self.take_logs_back();
@@ -339,9 +346,7 @@ impl Actor for Broker {
 
     fn step(&mut self, cx: &mut Cx<'_>, event: Event<Message>, out: &mut Outbox) {
         self.take(cx, event, out);
-        if self.disk.is_offline() {
-            out.halt();
-        }
+        self.halt_if_offline(out);
     }
 
     fn crash(&mut self, kind: CrashKind) {
@@ -357,6 +362,7 @@ impl Actor for Broker {
             let (mut io, mut parts) = self.split(cx, out);
             parts.keep_house(&mut io);
             self.settle(cx, out);
+            self.halt_if_offline(out);
         }
         does
     }

@@ -131,7 +131,7 @@ pub enum Command {
     Show(ShowArgs),
     /// The checker alone, on a history of any system
     Check(CheckArgs),
-    /// What there is: scenarios, faults, invariants, defects, rules, errors, terms
+    /// What there is: scenarios, faults, invariants, defects, rules, apis, errors, terms
     List(ListArgs),
     /// The model against answers recorded from real Kafka
     Conform(ConformArgs),

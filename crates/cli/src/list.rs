@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use eosim_runner::{FAULTS, InvariantInfo, ScenarioFile, schema};
+use eosim_types::message::ApiKey;
 use eosim_types::rules::{RULES, about};
 use eosim_types::{Defect, ErrorCode};
 
@@ -93,6 +94,14 @@ pub fn defects_of(named: &[Defect]) -> Table {
 pub fn rules() -> Table {
     let rows = RULES.iter().map(|id| vec![json!(id), json!(about(id))]).collect();
     Table { name: "rules", columns: vec!["id", "about"], rows, shown: 2 }
+}
+
+/// Requests, each with what it is for.
+#[must_use]
+pub fn apis() -> Table {
+    let row = |api: &ApiKey| vec![json!(api.name()), json!(api.about())];
+    let rows = ApiKey::ALL.iter().map(row).collect();
+    Table { name: "apis", columns: vec!["name", "about"], rows, shown: 2 }
 }
 
 /// Kafka's error codes, each with a scenario and a seed in which a run answers it, where one does.

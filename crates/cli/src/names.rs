@@ -1,9 +1,10 @@
-//! What every name stands for: invariants, faults, rules, defects, error codes, states, tickets,
-//! scenarios and the terms of the field, each with a page (`eosim explain NAME`, `eosim list … --verbose`).
+//! What every name stands for: invariants, faults, rules, defects, requests, error codes, states, tickets,
+//! scenarios, the words of aimed rules and the terms of the field, each with a page (`eosim explain NAME`, `eosim list … --verbose`).
 //!
 //! The text is what the code says of itself: the promise of an invariant, the schema of a fault, the
 //! table of defects, the sentence of a rule. Terms, and what error codes mean, are written here.
 
+mod aimed;
 mod changes;
 mod defects;
 mod entry;
@@ -29,6 +30,7 @@ pub fn entries(library: &Library) -> Vec<Entry> {
     let mut entries = terms::entries();
     entries.extend(invariants::entries(library));
     entries.extend(faults::entries(library));
+    entries.extend(aimed::entries(library));
     entries.extend(defects::entries(library));
     entries.extend(rules::entries(library));
     entries.extend(errors::entries(library));
@@ -66,8 +68,8 @@ pub fn look_up(name: &str, library: &Library) -> Result<Vec<Entry>, InputError> 
 
 /// There is nothing called `name`; case and joints do not matter for the nearest name, either.
 fn unknown(name: &str, known: &[String]) -> InputError {
-    let expected = "a kept run, or the name of a rule, invariant, fault, defect, error code, \
-        state, scenario, ticket or term; eosim list names them";
+    let expected = "a kept run, or the name of a rule, invariant, fault, defect, request, error code, \
+        state, scenario, ticket, term or word of an aimed rule; eosim list names them";
     let plain: Vec<String> = known.iter().map(|known| entry::plain(known)).collect();
     let word = entry::plain(name);
     let nearest = eosim_runner::nearest(&word, plain.iter().map(String::as_str));

@@ -22,7 +22,8 @@ const SMALLER: &[(&[&str], &[&str])] = &[
     (&["--count", "1000"], &["--count", "2"]),
     (&["--for", "10m"], &["--for", "1s"]),
     (&["--for", "5m"], &["--for", "1s"]),
-    (&["--profile", "ci"], &["--profile", "ci", "--count", "2"]),
+    (&["--profile", "ci"], &["--count", "2"]),
+    (&["--profile", "nightly"], &["--count", "1"]),
     (&["--seeds-max", "100000", "--starts", "5"], &["--seeds-max", "20"]),
     (&["--steps", "20000000"], &["--steps", "20000"]),
     (&["--at", "4127"], &["--at", "41"]),
@@ -250,7 +251,29 @@ fn the_gate_of_the_readme_reports_its_own_sweep() {
         let said = folder.ends(&words, 0).out;
         let own = [&words[..2], &["--as", "json"]].concat();
         let run = folder.ends(&own, 0).out;
-        assert!(run.contains("\"--profile\",\"ci\""), "{run}");
+        assert!(run.contains("\"--out\",\"sim-runs/ci\""), "{run}");
         assert!(said.contains("seeds") || said.contains("<testsuites"), "{command}: {said}");
     }
+}
+
+/// Whatever is reported, the exit code is that of the sweep.
+#[test]
+fn the_script_of_the_gate_ends_as_the_sweep_does() {
+    let folder = folder();
+    let readme = file("README.md");
+    let script = blocks(&readme).into_iter().find(|(language, _)| *language == "bash");
+    let script = script.expect("a script").1.join("\n");
+    assert!(script.contains("--profile ci"), "{script}");
+    let binaries = std::path::Path::new(env!("CARGO_BIN_EXE_eosim")).parent().expect("a folder");
+    let path = format!("{}:{}", binaries.display(), std::env::var("PATH").expect("a path"));
+    let ended = std::process::Command::new("bash")
+        .args(["-c", &script.replace("--profile ci", "--count 1")])
+        .env("PATH", path)
+        .env("EOSIM_DEFECT", "leader.index.drop_abort_entry")
+        .current_dir(folder.path())
+        .output()
+        .expect("bash runs");
+    assert_eq!(ended.status.code(), Some(10), "{ended:?}");
+    assert!(folder.read("junit.xml").contains("<failure"));
+    assert!(folder.read("summary.md").contains("aborted-read"));
 }

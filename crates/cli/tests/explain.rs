@@ -183,15 +183,15 @@ fn what_cannot_be_explained_or_compared_is_told() {
     check(
         &told.collect::<String>(),
         &expect![[r#"
-        eosim: error: nowhere: found nothing of that name, expected a kept run, or the name of a rule, invariant, fault, defect, error code, state, scenario, ticket or term; eosim list names them
-        eosim: error: nowhere.json: found No such file or directory (os error 2), expected a file that can be read
-        eosim: error: there is one run: expected another one, or what is different on a side, such as --b-defect NAME, --b-kafka VERSION, --b-set PATH=VALUE or --b-without PART
-        eosim: error: --a-without, --b-without: found "aimed.7", expected a part of the run: aimed.0, tc.endtxn.no_txn_identity; did you mean "aimed.0"?
-        eosim: error: --b-defect: found "tc.endtxn.no_txn_identiti", expected a defect; eosim list defects names them; did you mean "tc.endtxn.no_txn_identity"?
-        eosim: error: --b-set: found "x", expected a path and a value, such as faults.crash.down_ms=500
-        eosim: error: latest: kafka: found "9.9", expected "4.5", "4.4", "4.3", "4.2", "4.1", "4.0", "3.9" or an object with "one_of"; did you mean "3.9"?
-        eosim: error: nowhere: found no such file or folder, expected a choices.json, or the folder of a run
-    "#]],
+            eosim: error: nowhere: found nothing of that name, expected a kept run, or the name of a rule, invariant, fault, defect, request, error code, state, scenario, ticket, term or word of an aimed rule; eosim list names them
+            eosim: error: nowhere.json: found No such file or directory (os error 2), expected a file that can be read
+            eosim: error: there is one run: expected another one, or what is different on a side, such as --b-defect NAME, --b-kafka VERSION, --b-transaction-version LEVEL, --b-set PATH=VALUE or --b-without PART
+            eosim: error: --a-without, --b-without: found "aimed.7", expected a part of the run: aimed.0, tc.endtxn.no_txn_identity; did you mean "aimed.0"?
+            eosim: error: --b-defect: found "tc.endtxn.no_txn_identiti", expected a defect; eosim list defects names them; did you mean "tc.endtxn.no_txn_identity"?
+            eosim: error: --b-set: found "x", expected a path and a value, such as faults.crash.down_ms=500
+            eosim: error: latest: kafka: found "9.9", expected "4.5", "4.4", "4.3", "4.2", "4.1", "4.0", "3.9" or an object with "one_of"; did you mean "3.9"?
+            eosim: error: nowhere: found no such file or folder, expected a choices.json, or the folder of a run
+        "#]],
     );
 }
 

@@ -160,6 +160,7 @@ fn lists_print_the_pages_of_all() {
         ("defects", "leader.dedup.window_4 · defect"),
         ("rules", "L-SEQ-3 · rule"),
         ("errors", "PRODUCER_FENCED · error code"),
+        ("apis", "EndTxn · request"),
         ("terms", "marker · term"),
         ("scenarios", "example-2-window-of-five · scenario"),
     ] {

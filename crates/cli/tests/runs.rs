@@ -345,3 +345,14 @@ fn a_sweep_without_failures_has_nothing_to_explain() {
     let message = "found a scenario, expected a kept run, or --seed N beside it";
     assert!(refused.err.contains(message), "{}", refused.err);
 }
+
+#[test]
+fn another_violation_than_the_expected_one_is_told_apart() {
+    let folder = Folder::new();
+    let late = library("transactions/late-end-txn.json");
+    let defect = ["--defect", "tc.endtxn.no_txn_identity", "--seed", "0"];
+    let expect = ["--set", r#"expect={"violation": ["duplicate"]}"#];
+    let other = folder.ends(&[&["run", &late], &defect[..], &expect[..]].concat(), 10);
+    let told = "NOT AS EXPECTED   the scenario expects duplicate alone";
+    assert!(other.out.contains(told), "{}", other.out);
+}

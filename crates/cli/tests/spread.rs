@@ -589,3 +589,47 @@ fn a_run_that_was_killed_before_its_manifest_is_pruned() {
     folder.ends(&["store", "prune", "--keep", "0"], 0);
     assert_eq!(folder.list("sim-runs"), ["20260101T000000Z-mine"]);
 }
+
+#[test]
+fn a_defect_that_was_put_back_and_is_seen_by_no_run_has_survived() {
+    let folder = Folder::new();
+    let lost = library("idempotence/lost-responses.json");
+    let defect = ["--defect", "cleaner.drop_last_batch", "--count", "4"];
+    let whole = folder.ends(&short(&lost, "whole", &defect), 13);
+    let told = "survived   cleaner.drop_last_batch: no run shows it";
+    assert!(whole.out.contains(told), "{}", whole.out);
+    for partition in ["1/2", "2/2"] {
+        let more = [&defect[..], &["--partition", partition]].concat();
+        folder.ends(&short(&lost, "shares", &more), 13);
+    }
+    let merged = folder.ends(&["merge", "shares", "-o", "merged"], 13);
+    assert!(merged.out.contains(told), "{}", merged.out);
+    folder.ends(&short(&lost, "sound", &["--count", "4"]), 0);
+}
+
+#[test]
+fn a_sweep_that_had_its_time_was_not_stopped() {
+    let folder = Folder::new();
+    let lost = library("idempotence/lost-responses.json");
+    let timed = folder.ends(&short(&lost, "timed", &["--for", "300ms"]), 0);
+    assert!(!timed.out.contains("stopped before the end"), "{}", timed.out);
+    let both = folder.ends(&short(&lost, "timed", &["--for", "300ms", "--profile", "ci"]), 2);
+    assert!(both.err.contains("cannot be used with"), "{}", both.err);
+}
+
+#[test]
+fn what_to_do_with_a_sweep_that_was_killed_is_said() {
+    let folder = Folder::new();
+    let lost = library("idempotence/lost-responses.json");
+    folder.ends(&short(&lost, "kept", &["--count", "4"]), 0);
+    // As if it had been killed before its end.
+    std::fs::remove_file(folder.path().join("kept/latest/summary.json")).expect("a file");
+    let refused = folder.ends(&["report", "kept/latest"], 2).err;
+    assert!(refused.contains("a sweep that was killed before its end"), "{refused}");
+    assert!(refused.contains("eosim sweep --resume=kept/"), "{refused}");
+    let spaced = folder.ends(&["sweep", "--resume", "latest"], 2).err;
+    assert!(spaced.contains("--resume: found \"latest\" behind a space"), "{spaced}");
+    let again = folder.ends(&["sweep", "--out", "kept", "--resume=latest"], 0);
+    assert!(again.err.contains("goes on after 4 seeds"), "{}", again.err);
+    folder.ends(&["report", "kept/latest"], 0);
+}

@@ -134,7 +134,11 @@ impl Sweep<'_> {
                 }
             };
             let fold = Fold { sweep: self, results: &receiver, folded: &folded, halt: &halt };
-            fold.run(found, &mut ended, progress)
+            let mut summary = fold.run(found, &mut ended, progress);
+            let had_its_time = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let is_asked = stop.load(Ordering::Relaxed) || self.is_failed_enough(&summary);
+            summary.is_stopped = !summary.is_complete && (is_asked || !had_its_time);
+            summary
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use eosim_checker::Verdict;
 use eosim_runner::ScenarioFile;
 use eosim_runner::sweep::{Progress, SeedResult, Sweep, SweepSummary};
-use eosim_types::DefectSet;
+use eosim_types::{Defect, DefectSet};
 
 /// Its coordinator is broker 2, and broker 1 leads what is written.
 const LATE_MARKER: &str = include_str!("../../../scenarios/transactions/late-marker.json");
@@ -72,4 +72,13 @@ fn a_failure_that_a_later_release_repairs_is_named_and_not_counted() {
     assert_eq!((summary.failed, summary.failures.len()), (0, 0));
     let again = SweepSummary::restore(&summary.state()).expect("a state of this build");
     assert_eq!(again.scenarios[0].repaired, summary.scenarios[0].repaired);
+}
+
+#[test]
+fn with_a_switch_on_no_failure_is_taken_for_one_of_the_release() {
+    let scenario = late_marker(&[r#"kafka="4.1""#]);
+    let stop = AtomicBool::new(false);
+    let defects = DefectSet::NONE.with(Defect::LeaderDedupWindowFour);
+    let summary = with(scenario, |sweep| Sweep { defects, ..*sweep }.run(&stop, &mut Silent));
+    assert_eq!((summary.failed, summary.scenarios[0].repaired.len()), (1, 0));
 }

@@ -196,6 +196,10 @@ impl<'a> Walker<'a> {
     fn unknown_key(&self, key: &str, known: &[&str]) -> InputError {
         let found = format!("the unknown key {}", found(&Value::from(key)));
         let error = self.refuse(found, one_of(known)).with_nearest(key, known.iter().copied());
+        if error.nearest.is_none() && alternative::keys(self.root).contains(&key) {
+            let expected = format!("{}; \"{key}\" stands at the top of the file", error.expected);
+            return InputError { expected, ..error };
+        }
         if error.nearest.is_none() || known.len() <= LISTED_MAX {
             return error;
         }

@@ -42,7 +42,8 @@ impl InputError {
         word: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        self.nearest = crate::nearest(word, known).map(String::from);
+        // What stands there already is at the wrong place, not misspelt.
+        self.nearest = crate::nearest(word, known).filter(|near| *near != word).map(String::from);
         self
     }
 }

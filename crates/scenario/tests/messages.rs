@@ -44,6 +44,7 @@ fn unknown_and_missing_keys() {
     spoiled(
         &[
             "clutser=1",
+            "cluster.transaction_version=1",
             "cluster.topics.orders.partitons=3",
             "cluster.settings.replica.lag.time.mx.ms=1",
             "producers[0].settings.linger=1",
@@ -57,6 +58,7 @@ fn unknown_and_missing_keys() {
         ],
         &expect![[r#"
             good.json: found the unknown key "clutser", expected one of 23 known keys; did you mean "cluster"?
+            good.json: cluster: found the unknown key "transaction_version", expected "brokers", "consumer_offsets", "coordinator_load_ms", "first_producer_epoch", "kafka", "place", "producer_id_block_size", "settings", "topics", "transaction_state" or "upgrade"; "transaction_version" stands at the top of the file
             good.json: cluster.topics.orders: found the unknown key "partitons", expected "partitions", "replicas", "replication_factor" or "settings"; did you mean "partitions"?
             good.json: cluster.settings: found the unknown key "replica.lag.time.mx.ms", expected one of 29 known keys; did you mean "replica.lag.time.max.ms"?
             good.json: producers[0].settings: found the unknown key "linger", expected one of 18 known keys; did you mean "linger.ms"?
@@ -95,6 +97,7 @@ fn wrong_types_and_values() {
             "producers[0].workload.random.partitions=[]",
             "producers[0].workload.random.partitions=[\"orders\"]",
             "producers[1].workload.script=[\"comit\"]",
+            "expect=\"violation\"",
             "producers[1].settings.acks=2",
             "faults.lost_response=0.01",
             "faults.lost_response=\"0.01\"",
@@ -126,6 +129,7 @@ fn wrong_types_and_values() {
             good.json: producers[0].workload.random.partitions: found 0 entries, expected 1 to 100
             good.json: producers[0].workload.random.partitions[0]: found "orders", expected a partition such as "topic-0"
             good.json: producers[1].workload.script[0]: found "comit", expected "init", "begin", an object with "send", "flush", "commit", "abort", "close", an object with "wait_ms", an object with "wait_until_ms" or an object with "raw_produce"; did you mean "commit"?
+            good.json: expect: found "violation", expected "sound" or an object with "violation"
             good.json: producers[1].settings.acks: found 2, expected a whole number from -1 to 1
             good.json: faults.lost_response: found 0.01, expected a probability such as "1/100", not above 1 or an object with "one_of"
             good.json: faults.lost_response: found "0.01", expected a probability such as "1/100", not above 1

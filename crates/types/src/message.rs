@@ -28,18 +28,18 @@ pub use membership::*;
 pub use transaction::*;
 
 macro_rules! messages {
-    ($($(#[$doc:meta])* $api:ident($request:ty, $response:ty)),+ $(,)?) => {
+    ($($(#[doc = $doc:literal])* $api:ident($request:ty, $response:ty)),+ $(,)?) => {
         /// Any request.
         #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-        pub enum Request { $($(#[$doc])* $api($request)),+ }
+        pub enum Request { $($(#[doc = $doc])* $api($request)),+ }
 
         /// Any response.
         #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-        pub enum Response { $($(#[$doc])* $api($response)),+ }
+        pub enum Response { $($(#[doc = $doc])* $api($response)),+ }
 
         /// The kind of a request or response (`ApiKeys`).
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum ApiKey { $($(#[$doc])* $api),+ }
+        pub enum ApiKey { $($(#[doc = $doc])* $api),+ }
 
         impl ApiKey {
             /// Every API.
@@ -49,6 +49,12 @@ macro_rules! messages {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$api => stringify!($api)),+ }
+            }
+
+            /// What it is for.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$api => concat!($($doc),*).trim_start()),+ }
             }
         }
 

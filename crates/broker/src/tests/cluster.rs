@@ -400,8 +400,13 @@ impl Cluster {
     /// Broker `id` keeps house; could it?
     pub(super) fn keep_house(&mut self, id: i32) -> bool {
         let actor = ActorId::of_broker(BrokerId(id));
+        let mut out = Out::new();
         let broker = self.brokers.get_mut(&actor).unwrap();
-        broker.operate(&mut cx!(self, actor), Operation::Housekeeping, &mut Out::new())
+        let could = broker.operate(&mut cx!(self, actor), Operation::Housekeeping, &mut out);
+        for effect in out.drain() {
+            self.perform(actor, effect);
+        }
+        could
     }
 
     /// Does broker `id` run?

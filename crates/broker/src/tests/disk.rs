@@ -1,7 +1,10 @@
 //! A disk that fails: KAFKA_STORAGE_ERROR, a broker that halts, a load that ends early.
 
 use eosim_actor::{CrashKind, DiskError};
-use eosim_types::message::{InitProducerIdRequest, InitProducerIdResponse, Response};
+use eosim_types::message::{
+    AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction, InitProducerIdRequest,
+    InitProducerIdResponse, Response,
+};
 use eosim_types::{Defect, ErrorCode as E, ProducerEpoch, ProducerId, TransactionalId};
 
 use super::cluster::{Cluster, Setup, t};
@@ -45,11 +48,14 @@ fn a_disk_that_nobody_writes_to_has_not_failed() {
     assert!(cluster.is_up(1) && !cluster.mend_disk(1, DiskError::AfterWrite));
 }
 
+/// A transaction's, shorter than the time from one look for those that are over to the next.
+const TIMEOUT_MS: u16 = 5_000;
+
 fn init_producer_id(cluster: &mut Cluster) -> InitProducerIdResponse {
     let request = InitProducerIdRequest {
         version: 5,
         transactional_id: Some(TransactionalId(1)),
-        transaction_timeout_ms: 10_000,
+        transaction_timeout_ms: TIMEOUT_MS.into(),
         producer_id: ProducerId::NONE,
         producer_epoch: ProducerEpoch::NONE,
         enable_2pc: false,
@@ -61,6 +67,26 @@ fn init_producer_id(cluster: &mut Cluster) -> InitProducerIdResponse {
             return answer;
         }
     }
+}
+
+#[test]
+fn what_is_written_while_keeping_house_halts_the_broker_at_once_l_pipe_4_c_tmo_2() {
+    let mut cluster = Setup::default().build();
+    cluster.run_for(10);
+    let InitProducerIdResponse { producer_id, producer_epoch, .. } = init_producer_id(&mut cluster);
+    let transaction = AddPartitionsToTxnTransaction {
+        transactional_id: TransactionalId(1),
+        producer_id,
+        producer_epoch,
+        verify_only: false,
+        partitions: [t(0)].into(),
+    };
+    let add = AddPartitionsToTxnRequest { version: 3, transactions: [transaction].into() };
+    let Response::AddPartitionsToTxn(_) = cluster.ask(1, add) else { panic!() };
+    cluster.run_for(TIMEOUT_MS.into());
+    cluster.break_disk(1, DiskError::AfterWrite);
+    assert!(cluster.is_up(1) && cluster.keep_house(1));
+    assert!(!cluster.is_up(1), "the abort was written to a disk that fails");
 }
 
 #[test]

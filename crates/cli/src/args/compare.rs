@@ -88,6 +88,7 @@ Examples:
   eosim diff latest --b-without aimed.0
   eosim diff latest --b-set faults.lost_response=0/1
   eosim diff scenarios/transactions/mixed.json --seed 7 --a-kafka 4.1 --b-kafka 4.4
+  eosim diff scenarios/transactions/mixed.json --seed 7 --b-transaction-version 1
   eosim diff scenarios/transactions/mixed.json --seed 7 --b-defect leader.index.drop_abort_entry
 
 One run may be compared with itself, with something different on a side. Of a recorded run, whoever
@@ -128,6 +129,8 @@ pub struct SideArgs<'a> {
     pub defects: &'a [String],
     /// The Kafka version of the cluster.
     pub kafka: Option<&'a str>,
+    /// The level of the feature `transaction.version`.
+    pub transaction_version: Option<u8>,
     /// Parts that are taken away.
     pub without: &'a [String],
 }
@@ -136,12 +139,13 @@ pub struct SideArgs<'a> {
 macro_rules! side {
     ($(#[$doc:meta])* $name:ident, $heading:literal,
      $set:literal $set_env:literal, $defect:literal $defect_env:literal,
-     $kafka:literal $kafka_env:literal, $without:literal $without_env:literal) => {
+     $kafka:literal $kafka_env:literal, $level:literal $level_env:literal,
+     $without:literal $without_env:literal) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Debug, Default, Args)]
         #[command(next_help_heading = $heading)]
         pub struct $name {
-            /// Replaces a value of the scenario, such as transaction_version=1
+            /// Replaces a value of the scenario, such as cluster.brokers=5
             #[arg(id = $set, long = $set, value_name = "PATH=VALUE", env = $set_env,
                   value_delimiter = ';')]
             pub sets: Vec<String>,
@@ -152,6 +156,10 @@ macro_rules! side {
             /// The Kafka version of the cluster, such as 4.1
             #[arg(id = $kafka, long = $kafka, value_name = "VERSION", env = $kafka_env)]
             pub kafka: Option<String>,
+            /// The level of the feature transaction.version
+            #[arg(id = $level, long = $level, value_name = "0|1|2", env = $level_env,
+                  value_parser = clap::value_parser!(u8).range(0..=2))]
+            pub transaction_version: Option<u8>,
             /// Takes a part of the run away, such as aimed.0; see: eosim explain
             #[arg(id = $without, long = $without, value_name = "PART", env = $without_env,
                   value_delimiter = ',')]
@@ -162,8 +170,9 @@ macro_rules! side {
             /// What they say.
             #[must_use]
             pub fn side(&self) -> SideArgs<'_> {
-                let Self { sets, defects, kafka, without } = self;
-                SideArgs { sets, defects, kafka: kafka.as_deref(), without }
+                let Self { sets, defects, kafka, transaction_version, without } = self;
+                let (kafka, transaction_version) = (kafka.as_deref(), *transaction_version);
+                SideArgs { sets, defects, kafka, transaction_version, without }
             }
         }
     };
@@ -173,14 +182,18 @@ side! {
     /// What is different on the first side.
     FirstSideArgs, "On side A alone",
     "a-set" "EOSIM_A_SET", "a-defect" "EOSIM_A_DEFECT",
-    "a-kafka" "EOSIM_A_KAFKA", "a-without" "EOSIM_A_WITHOUT"
+    "a-kafka" "EOSIM_A_KAFKA",
+    "a-transaction-version" "EOSIM_A_TRANSACTION_VERSION",
+    "a-without" "EOSIM_A_WITHOUT"
 }
 
 side! {
     /// What is different on the second side.
     SecondSideArgs, "On side B alone",
     "b-set" "EOSIM_B_SET", "b-defect" "EOSIM_B_DEFECT",
-    "b-kafka" "EOSIM_B_KAFKA", "b-without" "EOSIM_B_WITHOUT"
+    "b-kafka" "EOSIM_B_KAFKA",
+    "b-transaction-version" "EOSIM_B_TRANSACTION_VERSION",
+    "b-without" "EOSIM_B_WITHOUT"
 }
 
 /// Which releases of Kafka are affected by what.

@@ -135,6 +135,8 @@ pub enum ListKind {
     Defects,
     /// Rules of the protocol.
     Rules,
+    /// Requests, which aimed rules can name.
+    Apis,
     /// Kafka's error codes, each with a scenario that produces it, where one does.
     Errors,
     /// Terms of the field.

@@ -105,8 +105,8 @@ pub struct SweepArgs {
     /// As many seeds as there is time for
     #[arg(long = "for", value_name = "TIME", group = "extent", env = "EOSIM_FOR")]
     pub time: Option<WallTime>,
-    /// How thorough, where none of --seeds, --count and --for is given
-    #[arg(long, value_enum, default_value_t, env = "EOSIM_PROFILE")]
+    /// How thorough, in place of --seeds, --count or --for
+    #[arg(long, value_enum, default_value_t, env = "EOSIM_PROFILE", conflicts_with = "extent")]
     pub profile: Profile,
     /// Only scenarios with one of these tags
     #[arg(long = "tag", value_name = "TAG", env = "EOSIM_TAG", value_delimiter = ',')]

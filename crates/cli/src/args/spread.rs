@@ -54,7 +54,8 @@ Examples:
   eosim recipe gitlab > .gitlab-ci.yml
   eosim recipe parallel --partitions 8 -- scenarios --count 100000 > sweep.sh
 
-What follows -- is what each share is told to sweep; --partition, --resume and --out are added.
+What follows -- is what each share is told to sweep; --partition and --out are added, and --resume where
+a job that was killed is begun again in the same place.
 Each recipe ends with eosim merge and a report, and with the exit code of the merged sweep.")]
 pub struct RecipeArgs {
     /// For what

@@ -15,7 +15,7 @@ pub(super) fn run(args: &DiffArgs, how: &OutputArgs) -> Result<ExitCode, Failure
     let changes = [Change::of("a", args.a.side())?, Change::of("b", args.b.side())?];
     if args.second.is_none() && changes.iter().all(Change::is_none) {
         let message = "there is one run: expected another one, or what is different on a side, such as \
-                       --b-defect NAME, --b-kafka VERSION, --b-set PATH=VALUE or --b-without PART";
+                       --b-defect NAME, --b-kafka VERSION, --b-transaction-version LEVEL, --b-set PATH=VALUE or --b-without PART";
         return Err(Failure::usage(message));
     }
     let second = args.second.as_ref().unwrap_or(&args.first);

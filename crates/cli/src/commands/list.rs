@@ -21,6 +21,7 @@ pub(super) fn run(args: &ListArgs, how: &OutputArgs) -> Result<ExitCode, Failure
         ListKind::Invariants => list::invariants(),
         ListKind::Defects => list::defects(),
         ListKind::Rules => list::rules(),
+        ListKind::Apis => list::apis(),
         ListKind::Errors => list::errors(),
         ListKind::Terms => list::terms(),
     };
@@ -36,6 +37,7 @@ fn pages(args: &ListArgs) -> Result<ExitCode, Failure> {
         ListKind::Invariants => "invariant",
         ListKind::Defects => "defect",
         ListKind::Rules => "rule",
+        ListKind::Apis => "request",
         ListKind::Errors => "error code",
         ListKind::Terms => "term",
     };

@@ -16,6 +16,7 @@ use eosim_runner::sweep::SweepSummary;
 use serde_json::{Value, json};
 
 use super::Failure;
+use super::sweep::survived;
 use crate::args::{Format, MergeArgs, OutputArgs, Partition};
 use crate::coverage::Coverage;
 use crate::{artefacts, output, results};
@@ -96,6 +97,9 @@ fn merge(parts: &[Part], folder: &RunFolder) -> Result<(SweepSummary, Woven), Fa
         state: summary.state(),
     };
     checkpoint.write(folder)?;
+    summary.is_stopped = woven.missing > 0 && end.is_some();
+    let sought = parts[0].manifest["sought"].as_array().into_iter().flatten();
+    summary.sought = sought.filter_map(Value::as_str).map(String::from).collect();
     summary.conclude();
     folder.write(MANIFEST, &artefacts::pretty(&manifest(parts, whole)))?;
     artefacts::keep_coverage(folder, &Coverage::of_sweep(&summary))?;
@@ -182,8 +186,9 @@ fn tell(
             let others = table.others();
             let (place, failures) = (out.display(), failures::text(out, summary));
             output::print(&format!(
-                "{failures}{}{seeds} seeds{incomplete}, {failed} failed{others}; artefacts  {place}\n",
-                table.text()
+                "{failures}{}{}{seeds} seeds{incomplete}, {failed} failed{others}; artefacts  {place}\n",
+                table.text(),
+                survived(summary)
             ))?;
         }
         Format::Json => output::print(&table.json())?,

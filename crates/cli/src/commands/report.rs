@@ -6,6 +6,7 @@ use eosim_report::run_report;
 use eosim_report::sweep_report::FORMS;
 use eosim_runner::InputError;
 use eosim_runner::exit::ExitCode;
+use eosim_runner::store::PROGRESS;
 
 use super::Failure;
 use super::replay::open;
@@ -30,12 +31,24 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
 
 /// The folder that the user means by `run`.
 fn find(run: &Path) -> Result<PathBuf, InputError> {
-    artefacts::places(run)
-        .into_iter()
-        .find(|place| place.join(artefacts::SUMMARY).is_file())
-        .ok_or_else(|| {
-            let found = "no such folder, or one without summary.json";
-            let expected = "the folder of a run or a sweep that has ended";
-            InputError::new(run.display().to_string(), "", found, expected)
-        })
+    let places = artefacts::places(run);
+    let find = |file: &str| places.iter().find(|place| place.join(file).is_file());
+    if let Some(place) = find(artefacts::SUMMARY) {
+        return Ok(place.clone());
+    }
+    let (found, expected) = match find(PROGRESS) {
+        Some(place) => {
+            let place = place.display();
+            let expected = format!(
+                "one that has ended: eosim sweep --resume={place} goes on with it, and \
+                 eosim merge {place} -o FOLDER sums up what it has found"
+            );
+            ("a sweep that was killed before its end", expected)
+        }
+        None => {
+            let expected = "the folder of a run or a sweep that has ended".to_string();
+            ("no such folder, or one without summary.json", expected)
+        }
+    };
+    Err(InputError::new(run.display().to_string(), "", found, expected))
 }

@@ -82,6 +82,9 @@ pub(super) fn verdict_text(
         (Outcome::Sound, Expectation::Violation(names)) => {
             format!("NO VIOLATION   the scenario expects one: {}\n", names.join(", "))
         }
+        (Outcome::Failed, Expectation::Violation(names)) => {
+            format!("NOT AS EXPECTED   the scenario expects {} alone\n", names.join(", "))
+        }
         _ => String::new(),
     };
     let vacuous = match run.missing.as_slice() {

@@ -46,6 +46,10 @@ impl Change {
             let set = format!("kafka=\"{kafka}\"");
             overrides.push(input::replacement(&flag("kafka"), &set)?);
         }
+        if let Some(level) = args.transaction_version {
+            let set = format!("transaction_version={level}");
+            overrides.push(input::replacement(&flag("transaction-version"), &set)?);
+        }
         let defects = args.defects.iter().map(|name| input::defect(&flag("defect"), name));
         Ok(Self {
             overrides,

@@ -51,7 +51,7 @@ impl Extent {
         }
         let times_quick = match args.profile {
             Profile::Quick => Some(1),
-            Profile::Ci => Some(5),
+            Profile::Ci => Some(3),
             Profile::Nightly => Some(400),
             Profile::Soak => None,
         };
@@ -89,7 +89,7 @@ pub(super) fn run(args: &SweepArgs, how: &OutputArgs) -> Result<ExitCode, Failur
     // What cannot be read is found before anything is begun.
     let known = Known::read(args, kept.as_ref().map(|kept| kept.path.as_path()))?;
     if let Some(Kept { path, has_ended: true }) = &kept {
-        return tell_again(path, &sweep, &known, how);
+        return tell_again(path, args, &sweep, &known, how);
     }
     let begun = begin(args, &sweep, &settings, kept.as_ref(), how)?;
     let folder = begun.folder.clone();
@@ -98,6 +98,7 @@ pub(super) fn run(args: &SweepArgs, how: &OutputArgs) -> Result<ExitCode, Failur
     let (mut watcher, found) = Watcher::new(&sweep, begun, interval, how, stop);
     let mut summary = sweep.go_on(found, stop, &mut watcher);
     let (is_interrupted, claim) = watcher.finish(&summary)?;
+    summary.sought.clone_from(&args.model.defects);
     summary.conclude();
     finish(&folder, &sweep, &summary, &known, how)?;
     claim.give_back();
@@ -106,6 +107,7 @@ pub(super) fn run(args: &SweepArgs, how: &OutputArgs) -> Result<ExitCode, Failur
 
 /// The arguments of the sweep that is to go on, if no others are given; how it is run may change.
 fn resumed(args: &SweepArgs) -> Result<Option<SweepArgs>, Failure> {
+    resume::refuse_spaced(args)?;
     let Some(Some(run)) = args.resume.as_ref().filter(|_| args.scenarios.is_empty()) else {
         if args.scenarios.is_empty() {
             let found = "neither a run nor scenarios";
@@ -114,7 +116,7 @@ fn resumed(args: &SweepArgs) -> Result<Option<SweepArgs>, Failure> {
         }
         return Ok(None);
     };
-    let (name, manifest) = settings::read_manifest(&resume::named(run)?)?;
+    let (name, manifest) = settings::read_manifest(&resume::named(run, &args.out)?)?;
     let words = manifest["arguments"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let parsed = Cli::command().try_get_matches_from(std::iter::once("eosim").chain(words)).ok();
     let cli = parsed.as_ref().and_then(|parsed| Cli::from_arg_matches(parsed).ok());
@@ -208,7 +210,7 @@ fn kept(
 ) -> Result<Option<Kept>, InputError> {
     match &args.resume {
         Some(Some(run)) => {
-            let path = resume::named(run)?;
+            let path = resume::named(run, &args.out)?;
             Ok(Some(Kept { path, has_ended: false }))
         }
         Some(None) => Ok(resume::last(&args.out, settings, how)),
@@ -230,6 +232,7 @@ fn begin(
     let profile = format!("{:?}", args.profile).to_lowercase();
     let named = args.seeds.is_none() && args.count.is_none() && args.time.is_none();
     let mut more = settings.manifest();
+    more["sought"] = Value::from(args.model.defects.clone());
     more["profile"] = if named { Value::from(profile) } else { Value::Null };
     resume::begin(&args.out, sweep, more).map_err(|error| Failure::unwritable(&error))
 }
@@ -252,17 +255,25 @@ fn finish(
 /// Tells again what came of a sweep that has ended, and ends as it did.
 fn tell_again(
     path: &Path,
+    args: &SweepArgs,
     sweep: &Sweep<'_>,
     known: &Known,
     how: &OutputArgs,
 ) -> Result<ExitCode, Failure> {
-    let summary = resume::ended(path, sweep, how)?;
+    let mut summary = resume::ended(path, sweep, how)?;
+    summary.sought.clone_from(&args.model.defects);
     let folder = RunFolder::at(path)?;
     folder.make_latest()?;
     let differed = failures::nondeterministic(sweep, &summary);
     let footers = failures_text(path, &summary) + &differed;
     tell(&folder, &footers, &summary, known, how)?;
     Ok(summary.exit_code())
+}
+
+/// A line for each defect that was put back and is seen by no run.
+pub(super) fn survived(summary: &SweepSummary) -> String {
+    let line = |name: &String| format!("survived   {name}: no run shows it\n");
+    summary.survivors().iter().map(line).collect()
 }
 
 /// Prints what was found.
@@ -277,13 +288,14 @@ fn tell(
     match how.format {
         Format::Text => {
             let (seeds, failed) = (summary.seeds, summary.failed);
-            let incomplete = if summary.is_complete { "" } else { " (stopped before the end)" };
+            let incomplete = if summary.is_stopped { " (stopped before the end)" } else { "" };
             let others = table.others();
             let place = folder.path().display();
             output::print(&format!(
-                "{footers}{}{}{seeds} seeds{incomplete}, {failed} failed{others}; artefacts  {place}\n",
+                "{footers}{}{}{}{seeds} seeds{incomplete}, {failed} failed{others}; artefacts  {place}\n",
                 known.tell(summary),
-                table.text()
+                table.text(),
+                survived(summary)
             ))?;
         }
         Format::Json => output::print(&table.json())?,

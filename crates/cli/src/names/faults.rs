@@ -23,7 +23,7 @@ fn entry(name: &'static str, library: &Library) -> Entry {
 }
 
 /// What the schema says of something.
-fn text(described: &Value) -> String {
+pub(super) fn text(described: &Value) -> String {
     described["description"].as_str().unwrap_or_default().replace('\n', " ")
 }
 

@@ -89,6 +89,11 @@ pub struct SweepSummary {
     pub marks: Marks,
     /// Every seed asked for was run.
     pub is_complete: bool,
+    /// Stopped before its end: by the user, or after too many failures. A sweep that had its time has
+    /// come to its end, though none of its seeds is the last.
+    pub is_stopped: bool,
+    /// The defects that the user put back, to see them found.
+    pub sought: Vec<String>,
     pub(super) expectations: Vec<Expectation>,
     pub(super) requires: Vec<Vec<Requirement>>,
     kept: BTreeMap<Kind, u64>,
@@ -119,6 +124,8 @@ impl SweepSummary {
             nondeterministic: Vec::new(),
             marks: Marks::new(),
             is_complete: false,
+            is_stopped: false,
+            sought: Vec::new(),
             expectations: Vec::new(),
             requires: Vec::new(),
             kept: BTreeMap::new(),
@@ -197,12 +204,22 @@ impl SweepSummary {
 
     /// What can be said only of the whole: requirements never met, violations never seen.
     pub fn conclude(&mut self) {
+        if self.is_stopped {
+            return;
+        }
         for (at, own) in self.scenarios.iter_mut().enumerate() {
             own.vacuous =
                 self.requires[at].iter().flat_map(|required| never_met(own, required)).collect();
             let expects = matches!(self.expectations[at], Expectation::Violation(_));
             own.violation_missing = expects && own.expected == 0 && own.seeds > 0;
         }
+    }
+
+    /// The defects that were put back, if no run shows any of them.
+    #[must_use]
+    pub fn survivors(&self) -> &[String] {
+        let is_found = self.failed > 0 || self.scenarios.iter().any(|own| own.expected > 0);
+        if is_found || self.is_stopped { &[] } else { &self.sought }
     }
 
     /// The exit code of the whole sweep.
@@ -213,7 +230,8 @@ impl SweepSummary {
             codes.push(ExitCode::Nondeterminism);
         }
         codes.extend(self.failures.iter().map(|failure| failure.class.exit()));
-        if self.scenarios.iter().any(|own| own.violation_missing) {
+        let is_missing = self.scenarios.iter().any(|own| own.violation_missing);
+        if is_missing || !self.survivors().is_empty() {
             codes.push(ExitCode::Survived);
         }
         if self.scenarios.iter().any(|own| !own.vacuous.is_empty()) {

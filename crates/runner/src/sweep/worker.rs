@@ -114,7 +114,7 @@ impl<'a> Worker<'a> {
     }
 
     /// If the seed fails and would not with what later releases changed: the tickets. A scenario that
-    /// expects to be broken says itself by what.
+    /// expects to be broken says itself by what, and with a switch on it is the switch that is sought.
     fn repaired_by(&mut self, scenario: usize, seed: u64, run: &RunResult) -> Option<String> {
         let Sweep { scenarios, defects, .. } = *self.sweep;
         let file = &scenarios[scenario];
@@ -124,10 +124,12 @@ impl<'a> Worker<'a> {
         if *expect != Expectation::Sound || !fails(&run.verdict) || !decided {
             return None;
         }
+        let plan = plan_of(file, seed);
+        if plan.switched_on().union(defects) != DefectSet::NONE {
+            return None;
+        }
         // A machine of its own, so that what was reached is not counted.
         let mut machine = ScenarioMachine::new();
-        repair::repaired_by(&plan_of(file, seed), |plan| {
-            fails(&machine.run_plan(plan, seed, defects).verdict)
-        })
+        repair::repaired_by(&plan, |plan| fails(&machine.run_plan(plan, seed, defects).verdict))
     }
 }

@@ -1,6 +1,6 @@
 //! Checks of producers and consumers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eosim_types::Capability;
 use eosim_types::config::{BrokerConfig, ConsumerConfig, GroupProtocol};
@@ -15,6 +15,7 @@ const CLIENTS_MAX: usize = 200;
 impl Cross<'_> {
     pub(super) fn clients(&self) -> Checked {
         self.unique_names()?;
+        self.unique_values()?;
         for (index, producer) in self.plan.producers.iter().enumerate() {
             self.producer(&format!("producers[{index}]"), producer)?;
         }
@@ -58,6 +59,33 @@ impl Cross<'_> {
             names.insert(name);
             if names.len() > most {
                 return self.refuse(path, "more clients", format!("at most {CLIENTS_MAX}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The checker tells records of a partition apart by their values: two that are sent with one would
+    /// make it blind for what is lost, doubled or reordered. A raw batch may repeat what was sent.
+    fn unique_values(&self) -> Checked {
+        let mut sent = BTreeMap::new();
+        for (index, producer) in self.plan.producers.iter().enumerate() {
+            let Workload::Script(steps) = &producer.workload else { continue };
+            for (number, step) in steps.iter().enumerate() {
+                let Step::Send(send) = step else { continue };
+                let place = format!("producers[{index}].workload.script[{number}]");
+                if producer.count > 1 {
+                    let (path, found) = (format!("producers[{index}].count"), producer.count);
+                    let expected =
+                        "1 with a script that sends, as each record needs a value of its own";
+                    return self.refuse(path, found.to_string(), expected);
+                }
+                let record = (send.partition.as_str(), send.value.as_str());
+                if let Some(first) = sent.insert(record, place.clone()) {
+                    let path = format!("{place}.send.value");
+                    let expected =
+                        format!("a value of its own, as {first} sends this one to the partition");
+                    return self.refuse(path, quoted(&send.value), expected);
+                }
             }
         }
         Ok(())

@@ -55,11 +55,11 @@ pub struct When {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ActorName")]
     pub by: Option<String>,
-    /// Who sent the message: `controller`, `broker-1` …, or a client's name.
+    /// Who sent the message, of an answer who answers: `controller`, `broker-1` …, or a client's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ActorName")]
     pub sender: Option<String>,
-    /// Who gets the message, named likewise.
+    /// Who gets the message, of an answer who asked, named likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ActorName")]
     pub receiver: Option<String>,

@@ -12,7 +12,7 @@ use eosim_runner::store::{
 use eosim_runner::sweep::{Sweep, SweepSummary};
 use serde_json::Value;
 
-use crate::args::{Format, OutputArgs};
+use crate::args::{Format, OutputArgs, SweepArgs};
 use crate::artefacts::STORE;
 use crate::commands::Failure;
 use crate::settings::{self, Settings};
@@ -71,18 +71,34 @@ pub(super) fn last(store: &Path, settings: &Settings, how: &OutputArgs) -> Optio
     None
 }
 
-/// The sweep that the user means by `run`: `latest` is one that was begun after the last that has come
-/// to its end, and can go on; if there is none, the last.
-pub(super) fn named(run: &Path) -> Result<PathBuf, InputError> {
+/// The sweep that the user means by `run`, which is kept in `out` if not here: `latest` is one that was
+/// begun after the last that has come to its end, and can go on; if there is none, the last.
+pub(super) fn named(run: &Path, out: &Path) -> Result<PathBuf, InputError> {
+    let anywhere = || {
+        artefacts::find_folder(run)
+            .or_else(|why| artefacts::find_folder(&out.join(run)).map_err(|_| why))
+    };
     let is_real = run.is_dir() && !run.is_symlink();
     if is_real || run.file_name().is_none_or(|name| name != LATEST) {
-        return artefacts::find_folder(run);
+        return anywhere();
     }
     let above = run.parent().unwrap_or(Path::new(""));
     let here = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-    let stores = [here.to_path_buf(), Path::new(STORE).join(above)];
+    let stores = [here.to_path_buf(), out.join(above), Path::new(STORE).join(above)];
     let found = stores.iter().find_map(|store| last_begun(&kept_runs(store).ok()?));
-    found.map_or_else(|| artefacts::find_folder(run), Ok)
+    found.map_or_else(anywhere, Ok)
+}
+
+/// Refuses `--resume RUN`, which is read as `--resume` and a scenario RUN.
+pub(super) fn refuse_spaced(args: &SweepArgs) -> Result<(), InputError> {
+    let ([one], Some(None)) = (&args.scenarios[..], &args.resume) else { return Ok(()) };
+    let is_run = one.as_os_str() == LATEST || one.join(eosim_runner::store::MANIFEST).is_file();
+    if !is_run {
+        return Ok(());
+    }
+    let run = one.display();
+    let found = format!("\"{run}\" behind a space, which is where scenarios stand");
+    Err(InputError::new("--resume", "", found, format!("--resume={run}")))
 }
 
 fn last_begun(runs: &[KeptRun]) -> Option<PathBuf> {
