@@ -35,15 +35,21 @@ impl<T> Few<T> {
     }
 
     /// Appends `value`.
+    #[inline]
     pub fn push(&mut self, value: T) {
         match self {
-            Self::Many(list) if !list.is_empty() => list.push(value),
-            _ => {
-                *self = match mem::take(self) {
-                    Self::One(first) => Self::Many(vec![first, value]),
-                    Self::Many(_) => Self::One(value),
-                }
-            }
+            Self::Many(list) if list.is_empty() => *self = Self::One(value),
+            Self::Many(list) => list.push(value),
+            Self::One(_) => self.push_second(value),
+        }
+    }
+
+    /// Apart from [`Self::push`], which mostly appends the first: entries may be large, and here
+    /// they are moved.
+    #[cold]
+    fn push_second(&mut self, value: T) {
+        if let Self::One(first) = mem::take(self) {
+            *self = Self::Many(vec![first, value]);
         }
     }
 }
