@@ -320,8 +320,13 @@ impl<R> NetworkClient<R> {
 
     /// When the oldest request will have timed out.
     pub(crate) fn next_timeout(&self) -> Instant {
-        let requests = self.connections.iter().flat_map(|c| &c.in_flight);
-        requests.map(|request| request.deadline).min().unwrap_or(Instant::FAR)
+        let mut next = Instant::FAR;
+        for connection in &self.connections {
+            for request in &connection.in_flight {
+                next = next.min(request.deadline);
+            }
+        }
+        next
     }
 
     /// The network brought something: an answer, or `None` for a broken connection.
