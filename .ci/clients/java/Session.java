@@ -11,7 +11,8 @@ import org.apache.kafka.common.serialization.*;
 /** What the Java client does against a cluster: the names of the steps to run are the arguments. */
 public class Session {
   static String bootstrap;
-  static final String RUN = Long.toString(System.nanoTime(), 36);
+  /** Makes names of topics and ids this run's own; given if several processes belong together. */
+  static final String RUN = System.getenv().getOrDefault("RUN", Long.toString(System.nanoTime(), 36));
 
   static Properties properties(Object... more) {
     Properties p = new Properties();
@@ -188,6 +189,111 @@ public class Session {
     expect(List.of("new"), read(topic, 1, "read_committed"));
   }
 
+  /** Sends within a transaction, is paused from outside for longer than its timeout, and then commits. */
+  static void paused() throws Exception {
+    String topic = topic("paused", 1, (short) 3);
+    try (KafkaProducer<String, String> p = producer("transactional.id", "paused-" + RUN, "transaction.timeout.ms", 2000,
+        "max.block.ms", 20000)) {
+      p.initTransactions();
+      p.beginTransaction();
+      p.send(new ProducerRecord<>(topic, "before")).get();
+      p.commitTransaction();
+      p.beginTransaction();
+      p.send(new ProducerRecord<>(topic, "old")).get();
+      System.out.println("open");
+      Thread.sleep(1_000);
+      try {
+        p.send(new ProducerRecord<>(topic, "old too")).get();
+        p.commitTransaction();
+      } catch (KafkaException | ExecutionException e) {
+        System.out.println("  refused: " + e);
+        return;
+      }
+      throw new IllegalStateException("the paused producer commits");
+    }
+  }
+
+  /** Takes the place of the paused producer. */
+  static void successor() throws Exception {
+    String topic = "paused-" + RUN;
+    try (KafkaProducer<String, String> p = producer("transactional.id", "paused-" + RUN)) {
+      p.initTransactions();
+      p.beginTransaction();
+      p.send(new ProducerRecord<>(topic, "new")).get();
+      p.commitTransaction();
+    }
+  }
+
+  /** What is there of both. */
+  static void inherited() {
+    expect(List.of("before", "new"), read("paused-" + RUN, 1, "read_committed"));
+  }
+
+  /** Writes transactions for so long, every tenth aborted, and reads along: numbers without gap or repetition. */
+  static void load(int seconds) throws Exception {
+    String topic = topic("load", 2, (short) 3);
+    long[] written = new long[2];
+    java.util.concurrent.atomic.AtomicBoolean over = new java.util.concurrent.atomic.AtomicBoolean();
+    ExecutorService pool = Executors.newSingleThreadExecutor();
+    Future<long[]> reader = pool.submit(() -> follow(topic, over, written));
+    long began = System.currentTimeMillis(), transactions = 0, aborted = 0;
+    try (KafkaProducer<String, String> p = producer("transactional.id", "load-" + RUN, "linger.ms", 2)) {
+      p.initTransactions();
+      while (System.currentTimeMillis() < began + seconds * 1000L && !reader.isDone()) {
+        boolean commits = ++transactions % 10 != 0;
+        try {
+          p.beginTransaction();
+          for (int i = 0; i < 50; i++)
+            for (int tp = 0; tp < 2; tp++)
+              p.send(new ProducerRecord<>(topic, tp, "", commits ? Long.toString(written[tp] + i) : "aborted"));
+          if (commits) commit(p);
+          else p.abortTransaction();
+          if (commits) for (int tp = 0; tp < 2; tp++) written[tp] += 50;
+        } catch (ProducerFencedException | InvalidProducerEpochException fatal) {
+          throw fatal;
+        } catch (KafkaException e) {
+          aborted++;
+          p.abortTransaction();
+        }
+      }
+    }
+    over.set(true);
+    long[] read = reader.get(90, TimeUnit.SECONDS);
+    pool.shutdown();
+    expect(Arrays.toString(written), Arrays.toString(read));
+    System.out.println("ok java load: " + (read[0] + read[1]) + " records in " + transactions + " transactions, "
+        + aborted + " aborted by errors, " + (read[0] + read[1]) / seconds + " records/s");
+  }
+
+  /** A commit that timed out is asked for again. */
+  static void commit(KafkaProducer<String, String> p) {
+    while (true) {
+      try {
+        p.commitTransaction();
+        return;
+      } catch (org.apache.kafka.common.errors.TimeoutException e) {
+        System.out.println("  asks again after " + e);
+      }
+    }
+  }
+
+  /** Reads numbers that must follow on each other; how many there are of each partition in the end. */
+  static long[] follow(String topic, java.util.concurrent.atomic.AtomicBoolean over, long[] written) {
+    long[] next = new long[2];
+    long patience = Long.MAX_VALUE;
+    try (KafkaConsumer<String, String> c = consumer("isolation.level", "read_committed", "auto.offset.reset", "none")) {
+      List<TopicPartition> all = List.of(new TopicPartition(topic, 0), new TopicPartition(topic, 1));
+      c.assign(all);
+      for (TopicPartition tp : all) c.seek(tp, 0);
+      while (!over.get() || (!Arrays.equals(next, written) && System.currentTimeMillis() < patience)) {
+        if (over.get() && patience == Long.MAX_VALUE) patience = System.currentTimeMillis() + 60_000;
+        for (ConsumerRecord<String, String> r : c.poll(Duration.ofMillis(200)))
+          expect(Long.toString(next[r.partition()]++), r.value());
+      }
+    }
+    return next;
+  }
+
   /** What an administrator asks. */
   static void admin() throws Exception {
     String topic = topic("admin", 1, (short) 3);
@@ -210,12 +316,19 @@ public class Session {
 
   public static void main(String[] args) throws Exception {
     bootstrap = args[0];
+    if (args[1].equals("load")) {
+      load(Integer.parseInt(args[2]));
+      return;
+    }
     for (String step : Arrays.asList(args).subList(1, args.length)) {
       long began = System.currentTimeMillis();
       switch (step) {
         case "idempotent" -> idempotent(3_000);
         case "transactional" -> transactional(60);
         case "fencing" -> fencing();
+        case "paused" -> paused();
+        case "successor" -> successor();
+        case "inherited" -> inherited();
         case "classic" -> transform(400, "classic");
         case "consumer" -> transform(400, "consumer");
         case "admin" -> admin();

@@ -1,6 +1,7 @@
 """What librdkafka does against a cluster: transactions, every third aborted, read back; and two members
 of a group that consume, transform and produce. Needs `pip install confluent-kafka`."""
 
+import os
 import sys
 import threading
 import time
@@ -9,7 +10,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 BOOTSTRAP = sys.argv[1]
-RUN = str(time.time_ns())
+RUN = os.environ.get("RUN", str(time.time_ns()))
 
 
 def topic(name, partitions):
@@ -71,6 +72,27 @@ def transactional(count):
     assert found == sorted(committed), (len(found), len(committed))
 
 
+def rewind(consumer):
+    """To where the group has committed: what was aborted is to be read again."""
+    for at in consumer.committed(consumer.assignment(), 30):
+        consumer.seek(TopicPartition(at.topic, at.partition, max(at.offset, 0)))
+
+
+def attempt(consumer, producer, records, target):
+    """One transaction over what was read; true if it is committed."""
+    producer.begin_transaction()
+    try:
+        for record in records:
+            producer.produce(target, record.value() + b"!", key=record.key())
+        offsets = consumer.position(consumer.assignment())
+        producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 30)
+    except KafkaException as error:
+        if error.args[0].fatal():
+            raise
+        return end(producer, False) and False
+    return end(producer, True)
+
+
 def transformer(member, source, target, done, count, failures):
     try:
         consumer = Consumer({
@@ -85,13 +107,10 @@ def transformer(member, source, target, done, count, failures):
             records = [r for r in consumer.consume(20, 0.2) if r.error() is None]
             if not records:
                 continue
-            producer.begin_transaction()
-            for record in records:
-                producer.produce(target, record.value() + b"!", key=record.key())
-            offsets = consumer.position(consumer.assignment())
-            producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 30)
-            if end(producer, True):
+            if attempt(consumer, producer, records, target):
                 done.update(record.value() for record in records)
+            else:
+                rewind(consumer)
         consumer.close()
     except Exception as error:  # the main thread tells
         failures.append(error)
@@ -115,7 +134,108 @@ def transform(count):
     assert found == [value + "!" for value in values], (len(found), count)
 
 
+def paused():
+    """Sends within a transaction, is paused from outside for longer than its timeout, and then commits."""
+    name = topic("paused", 1)
+    producer = Producer({
+        "bootstrap.servers": BOOTSTRAP, "transactional.id": f"paused-{RUN}", "transaction.timeout.ms": 2000,
+        "linger.ms": 0,
+    })
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(name, b"before")
+    producer.commit_transaction(30)
+    producer.begin_transaction()
+    producer.produce(name, b"old")
+    producer.flush(10)
+    print("open", flush=True)
+    time.sleep(1)
+    try:
+        producer.produce(name, b"old too")
+        producer.commit_transaction(30)
+    except KafkaException as error:
+        print("  refused:", error, flush=True)
+        return
+    raise AssertionError("the paused producer commits")
+
+
+def successor():
+    """Takes the place of the paused producer."""
+    producer = Producer({"bootstrap.servers": BOOTSTRAP, "transactional.id": f"paused-{RUN}"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(f"paused-{RUN}", b"new")
+    producer.commit_transaction(30)
+
+
+def inherited():
+    """What is there of both."""
+    found = read(f"paused-{RUN}", 1, 2)
+    assert found == ["before", "new"], found
+
+
+def follow(name, over, written, read, failures):
+    """Reads numbers that must follow on each other."""
+    consumer = Consumer({
+        "bootstrap.servers": BOOTSTRAP, "group.id": f"load-{RUN}", "enable.auto.commit": False,
+        "auto.offset.reset": "error", "isolation.level": "read_committed",
+    })
+    consumer.assign([TopicPartition(name, p, 0) for p in range(2)])
+    patience = None
+    while not over.is_set() or (read != written and time.time() < patience):
+        patience = patience or (time.time() + 60 if over.is_set() else None)
+        for record in consumer.consume(500, 0.2):
+            if record.error():
+                failures.append(str(record.error()))
+                return
+            if int(record.value()) != read[record.partition()]:
+                failures.append((record.partition(), record.offset(), record.value(), read))
+                return
+            read[record.partition()] += 1
+    consumer.close()
+
+
+def load(seconds):
+    """Writes transactions for so long, every tenth aborted, and reads along."""
+    name = topic("load", 2)
+    over, written, read, failures = threading.Event(), [0, 0], [0, 0], []
+    reader = threading.Thread(target=follow, args=(name, over, written, read, failures))
+    reader.start()
+    producer = Producer({"bootstrap.servers": BOOTSTRAP, "transactional.id": f"load-{RUN}", "linger.ms": 2})
+    producer.init_transactions(30)
+    until, transactions, aborted = time.time() + seconds, 0, 0
+    while time.time() < until and not failures:
+        transactions += 1
+        commits = transactions % 10 != 0
+        producer.begin_transaction()
+        for number in range(50):
+            for partition in range(2):
+                value = str(written[partition] + number) if commits else "-1"
+                producer.produce(name, value, partition=partition)
+        if end(producer, commits) and commits:
+            written[:] = [count + 50 for count in written]
+        elif commits:
+            aborted += 1
+    over.set()
+    reader.join()
+    assert not failures, failures
+    assert read == written, (read, written)
+    print(f"ok librdkafka load: {sum(read)} records in {transactions} transactions, {aborted} aborted by errors,"
+          f" {sum(read) // seconds} records/s")
+
+
+if sys.argv[2] == "load":
+    load(int(sys.argv[3]))
+    sys.exit()
+
+STEPS = {
+    "transactional": lambda: transactional(60),
+    "transform": lambda: transform(400),
+    "paused": paused,
+    "successor": successor,
+    "inherited": inherited,
+}
 for step in sys.argv[2:]:
     began = time.time()
-    {"transactional": lambda: transactional(60), "transform": lambda: transform(400)}[step]()
+    STEPS[step]()
     print(f"ok {step} {int((time.time() - began) * 1000)} ms")

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use eosim_actor::{
     Actor, Correlation, CrashKind, Cx, DiskError, Event, Operation, RequestToken, TimerKey,
 };
+use eosim_types::config::TopicConfig;
 use eosim_types::message::{Message, Request, Response};
 use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
@@ -120,6 +121,13 @@ impl Broker {
     /// Takes over strings that came up since the run began; those that were known stay.
     pub fn know(&mut self, names: Arc<Names>) {
         self.spec = Arc::new(BrokerSpec { names, ..BrokerSpec::clone(&self.spec) });
+    }
+
+    /// Takes over the settings of a topic that comes up while the run goes on.
+    pub fn configure(&mut self, topic: Topic, config: TopicConfig) {
+        let mut spec = BrokerSpec::clone(&self.spec);
+        spec.topics.insert(topic, config);
+        self.spec = Arc::new(spec);
     }
 
     /// The metadata that it has applied.

@@ -3,12 +3,15 @@
 //! No Kafka counterpart. An offset in a transaction counts if a COMMIT marker ended it; which of
 //! several counts in the end is decided by their places in the log (G-MARK-3).
 
+use std::collections::BTreeSet;
+
 use eosim_types::group_log::GroupLogRecord;
-use eosim_types::record::{OffsetCommitRecord, Payload, RecordBatch, TransactionResult};
+use eosim_types::record::{OffsetCommitRecord, Payload, TransactionResult};
 use eosim_types::{GroupId, Topic, TopicPartition};
 
 use crate::invariant::{Context, End};
-use crate::logs::LeaderLog;
+use crate::logs::{LeaderLog, TransactionalBatch};
+use crate::replay::Ended;
 
 /// One committed offset of one partition of one group. They sort by group, partition and place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -44,19 +47,35 @@ pub(crate) fn is_readable(cx: Context<'_>, end: End<'_>, group: GroupId) -> bool
 /// Everything that was committed, sorted.
 pub(crate) fn committed_offsets(end: End<'_>) -> Vec<CommittedOffset> {
     let mut committed = Vec::new();
+    let by_marker = committed_batches(end);
     for log in &end.logs.leaders {
         if log.partition.topic == Topic::CONSUMER_OFFSETS {
-            read(end, log, &mut committed);
+            read(end, log, &by_marker, &mut committed);
         }
     }
     committed.sort_unstable();
     committed
 }
 
-fn read(end: End<'_>, log: &LeaderLog, committed: &mut Vec<CommittedOffset>) {
+/// Where batches of `__consumer_offsets` lie that a COMMIT marker ended.
+fn committed_batches(end: End<'_>) -> BTreeSet<(TopicPartition, i64)> {
+    let is_committed = |batch: &&TransactionalBatch| {
+        let is_commit = |ended: Ended| ended.result == TransactionResult::Commit;
+        batch.partition.topic == Topic::CONSUMER_OFFSETS && batch.ended.is_some_and(is_commit)
+    };
+    let batches = end.logs.batches.iter().filter(is_committed);
+    batches.map(|batch| (batch.partition, batch.base_offset)).collect()
+}
+
+fn read(
+    end: End<'_>,
+    log: &LeaderLog,
+    by_marker: &BTreeSet<(TopicPartition, i64)>,
+    committed: &mut Vec<CommittedOffset>,
+) {
     for batch in &end.dump.replicas[log.replica].batches {
         let is_transactional = batch.is_transactional;
-        if is_transactional && !is_committed(end, log, batch) {
+        if is_transactional && !by_marker.contains(&(log.partition, batch.base_offset)) {
             continue;
         }
         let mut add = |(at, record): (i64, &OffsetCommitRecord)| {
@@ -77,12 +96,4 @@ fn read(end: End<'_>, log: &LeaderLog, committed: &mut Vec<CommittedOffset>) {
             _ => {}
         }
     }
-}
-
-fn is_committed(end: End<'_>, log: &LeaderLog, batch: &RecordBatch) -> bool {
-    let of = |partition, base_offset| (partition, base_offset);
-    let wanted = of(log.partition, batch.base_offset);
-    let found = end.logs.batches.iter().find(|b| of(b.partition, b.base_offset) == wanted);
-    let ended = found.and_then(|found| found.ended);
-    ended.is_some_and(|ended| ended.result == TransactionResult::Commit)
 }

@@ -36,6 +36,7 @@ invariants! {
     healthy_producer_failed,
     given_up_early,
     processed_twice,
+    aborted_processed,
     effect_lost,
     effect_reordered,
     offset_regressed,

@@ -8,9 +8,11 @@
 
 mod anomaly;
 mod facts;
+mod forget;
 mod group_offsets;
 mod invariant;
 mod invariants;
+mod live;
 mod logs;
 mod need;
 mod observe;
@@ -24,7 +26,6 @@ mod tests;
 mod verdict;
 mod words;
 
-use eosim_types::Names;
 use eosim_types::observation::{ClusterDump, Observation};
 
 pub use anomaly::Anomaly;
@@ -104,6 +105,10 @@ impl Checker {
         self.report.at = dump.at;
         self.logs.read(dump, Some(&self.facts));
         self.inspect(dump);
+        self.judge(dump);
+    }
+
+    fn judge(&mut self, dump: &ClusterDump) {
         let cx = Context { setup: &self.setup, facts: &self.facts };
         for invariant in INVARIANTS {
             invariant.finish(cx, End { dump, logs: &self.logs }, &mut self.report);
@@ -115,11 +120,6 @@ impl Checker {
         for invariant in INVARIANTS {
             invariant.inspect(cx, End { dump, logs: &self.logs }, &mut self.report);
         }
-    }
-
-    /// Takes over strings that came up since the run began.
-    pub fn know(&mut self, names: Names) {
-        self.setup.names = names;
     }
 
     /// What was found so far, in the order in which it was found.

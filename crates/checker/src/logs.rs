@@ -80,6 +80,9 @@ pub(crate) struct LeaderLog {
     pub(crate) partition: TopicPartition,
     /// In [`ClusterDump::replicas`].
     pub(crate) replica: usize,
+    /// The first that its sender learned of a record that lies here, by [`When::order`](crate::facts::When): what was
+    /// sent after that lies behind it.
+    first_answer: u64,
     first: Index,
     end: Index,
 }
@@ -245,13 +248,15 @@ impl Logs {
         if !setup.is_durable(topic) || setup.compacted.contains(&topic) {
             return Presence::Unknown;
         }
-        if setup.deletable.contains(&topic) {
+        if setup.may_lose_head(send.partition) {
             let log_start_offset = dump.replicas[log.replica].log_start_offset;
             let offset = match send.outcome {
                 Some(SendOutcome::Acknowledged { offset }) => offset,
                 _ => None,
             };
-            let is_kept = log_start_offset == 0 || offset.is_some_and(|at| at >= log_start_offset);
+            let is_kept = log_start_offset == 0
+                || send.called.order > log.first_answer
+                || offset.is_some_and(|at| at >= log_start_offset);
             return if is_kept { Presence::Missing } else { Presence::Unknown };
         }
         Presence::Missing
@@ -273,7 +278,13 @@ impl Logs {
                 None => {
                     self.leader_at.put(key, index(self.leaders.len()));
                     let partition = replica.partition;
-                    self.leaders.push(LeaderLog { partition, replica: at, first: 0, end: 0 });
+                    self.leaders.push(LeaderLog {
+                        partition,
+                        replica: at,
+                        first_answer: u64::MAX,
+                        first: 0,
+                        end: 0,
+                    });
                 }
             }
         }
@@ -301,10 +312,15 @@ impl Logs {
         }
         self.replays[at] = replay;
         if let Some(log) = self.leader_at.get(partition_key(replica.partition))
-            && sends.is_some()
+            && let Some(facts) = sends
         {
+            let end = index(self.places.len());
+            let places = &self.places[first as usize..end as usize];
+            let sends = places.iter().filter_map(|place| place.send);
+            let first_answer = sends.filter_map(|at| first_answer(facts, at)).min();
             let log = &mut self.leaders[log as usize];
-            (log.first, log.end) = (first, index(self.places.len()));
+            (log.first, log.end) = (first, end);
+            log.first_answer = first_answer.unwrap_or(u64::MAX);
         }
     }
 
@@ -352,4 +368,11 @@ impl Logs {
             newest = batch.earlier;
         }
     }
+}
+
+/// When the sender of a record learned that it is there, if its value tells which send that was.
+fn first_answer(facts: &Facts, send: Index) -> Option<u64> {
+    let fact = facts.send(send);
+    let is_acknowledged = matches!(fact.outcome, Some(SendOutcome::Acknowledged { .. }));
+    (is_acknowledged && facts.is_unique(send)).then_some(fact.answered.order)
 }

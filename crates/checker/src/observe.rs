@@ -14,6 +14,10 @@ use crate::facts::{
 use crate::setup::CheckerSetup;
 use crate::table::index;
 
+/// Offsets in keys of what is held.
+const OFFSET_BITS: u32 = 44;
+const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
+
 /// What an observation says, in terms of facts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Seen {
@@ -356,6 +360,11 @@ impl Facts {
         None
     }
 
+    /// The place of the partition and the offset that a key of what is held stands for.
+    pub(crate) fn held_at(key: u64) -> (u64, i64) {
+        (key >> OFFSET_BITS, (key & OFFSET_MASK).cast_signed())
+    }
+
     /// Notes what lies at `offset`; what was said before to lie there, if it is another record.
     pub(crate) fn hold(
         &mut self,
@@ -364,7 +373,7 @@ impl Facts {
         said: Holding,
     ) -> Option<Index> {
         let partition = self.partition(partition);
-        let key = u64::from(partition) << 44 | offset.cast_unsigned() & ((1 << 44) - 1);
+        let key = u64::from(partition) << OFFSET_BITS | offset.cast_unsigned() & OFFSET_MASK;
         if let Some(known) = self.holding_at.get(key) {
             return (self.holdings[known as usize].value != said.value).then_some(known);
         }

@@ -3,7 +3,11 @@
 //! No Kafka counterpart. Everything defaults to Kafka's full promise; each field takes a part of
 //! it away for those whom it concerns.
 
-use eosim_types::{ActorId, Duration, ErrorCode, GroupId, Names, Topic, TransactionalId};
+use std::collections::BTreeMap;
+
+use eosim_types::{
+    ActorId, Duration, ErrorCode, GroupId, Names, Topic, TopicPartition, TransactionalId,
+};
 
 /// A group whose members consume, transform and produce: each record of the input has results in
 /// the output, committed together with the group's offsets (K-CTP).
@@ -48,6 +52,9 @@ pub struct CheckerSetup {
     pub unclean_elections: Vec<Topic>,
     /// Topics whose head may be deleted, by retention or by DeleteRecords.
     pub deletable: Vec<Topic>,
+    /// Up to where single partitions were deleted by somebody's order, exclusive; what was there
+    /// below is not asked for again.
+    pub deleted_to: BTreeMap<TopicPartition, i64>,
     /// Topics that are compacted.
     pub compacted: Vec<Topic>,
     /// Transactional ids that several live applications use; each may be fenced at any time.
@@ -96,6 +103,7 @@ impl Default for CheckerSetup {
             without_idempotence: Vec::new(),
             unclean_elections: Vec::new(),
             deletable: Vec::new(),
+            deleted_to: BTreeMap::new(),
             compacted: Vec::new(),
             shared_transactional_ids: Vec::new(),
             legal_fatal_errors: Vec::new(),
@@ -120,6 +128,18 @@ impl CheckerSetup {
     /// Must everything below the high watermark of `topic` stay as it is?
     pub(crate) fn is_durable(&self, topic: Topic) -> bool {
         !self.unclean_elections.contains(&topic)
+    }
+
+    /// May the head of `partition` be gone?
+    pub(crate) fn may_lose_head(&self, partition: TopicPartition) -> bool {
+        self.deletable.contains(&partition.topic) || self.deleted_to.contains_key(&partition)
+    }
+
+    /// May something of `topic` be gone?
+    pub(crate) fn is_deletable(&self, topic: Topic) -> bool {
+        let first = TopicPartition { topic, partition: 0 };
+        let mut ordered = self.deleted_to.range(first..);
+        self.deletable.contains(&topic) || ordered.next().is_some_and(|(tp, _)| tp.topic == topic)
     }
 
     /// Does an acknowledgement to `actor` promise that the record stays?

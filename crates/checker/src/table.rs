@@ -43,6 +43,11 @@ impl Table {
         }
     }
 
+    /// What is in it, in the order in which keys came.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        self.entries.iter().copied()
+    }
+
     /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
         if self.entries.len() * SPARSE < self.slots.len() {

@@ -5,6 +5,7 @@ mod effects;
 mod group_readers;
 mod groups;
 mod legal;
+mod live;
 mod perfect;
 mod rebuilt;
 mod surface;

@@ -22,7 +22,9 @@ pub mod variant;
 pub mod verify;
 pub mod versions;
 
-pub use eosim_checker::{Anomaly, InvariantInfo, Lacking, Need, Stuck, Verdict, invariants};
+pub use eosim_checker::{
+    Anomaly, InvariantInfo, Lacking, Need, Stuck, Transform, Verdict, invariants,
+};
 pub use eosim_scenario::plan::{Expectation, FAULTS};
 pub use eosim_scenario::{InputError, Override, Plan, ScenarioFile, json, nearest, plan, schema};
 pub use eosim_sim::RNG_VERSION;

@@ -3,18 +3,20 @@
 //! Invariant: what happens is a function of plan, seed, and the calls with their times. Whoever
 //! repeats the calls repeats the run.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use eosim_actor::{Correlation, Effect, Event, Lane, Operation};
-use eosim_checker::{Anomaly, Checker, CheckerSetup};
+use eosim_checker::{Anomaly, Checker, CheckerSetup, Transform};
 use eosim_scenario::Plan;
-use eosim_sim::cluster::{Broker, ClusterActor, ClusterWorld, Populated, dump};
+use eosim_sim::cluster::{Broker, ClusterActor, ClusterWorld, Populated, ReplicaView, dump};
 use eosim_sim::fault::Faults;
 use eosim_sim::{Command, Limits, Listener, Seeded, Stamp};
+use eosim_types::config::TopicConfig;
 use eosim_types::message::{Message, Request, Response};
 use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::{ClusterDump, Observed};
-use eosim_types::{ActorId, BrokerId, DefectSet, Duration, Instant, Names, Topic};
+use eosim_types::{ActorId, BrokerId, DefectSet, Duration, Instant, Names, Topic, TopicPartition};
 
 use crate::assemble::{aimed_rules, assemble};
 use crate::run::Watch;
@@ -28,6 +30,9 @@ pub const PLAIN: ActorId = ActorId(u16::MAX);
 /// How long a healed cluster is given to come to rest before it is judged.
 const REST: Duration = Duration::from_millis(120_000);
 
+/// How long the checker remembers what it has judged.
+const KEPT: Duration = Duration::from_millis(60_000);
+
 /// What became of a request: its answer, or nothing because its connection broke.
 pub type Fate = (Correlation, Option<Response>);
 
@@ -37,6 +42,8 @@ pub struct Served {
     plan: Plan,
     first_outsider: u16,
     fates: Vec<Fate>,
+    /// Topics of which clients made the settings, and of which retention may take.
+    retained: BTreeSet<Topic>,
 }
 
 impl Served {
@@ -54,7 +61,6 @@ impl Served {
         let setup = CheckerSetup {
             acks_below_all: vec![PLAIN],
             without_idempotence: vec![PLAIN],
-            deletable: (0..1024).map(Topic).collect(),
             // An outsider's intentions are not known, only what it sends.
             late_requests: true,
             longest_transaction_timeout: Duration::from_millis(900_000),
@@ -65,7 +71,8 @@ impl Served {
         let mut world = ClusterWorld::new(Seeded::new(seed), assembly.faults, watch);
         Populated::default().begin(&mut world, &assembly.cluster, usize::from(OUTSIDERS));
         let first_outsider = assembly.cluster.client_id(0).0;
-        let mut served = Self { world, plan, first_outsider, fates: Vec::new() };
+        let retained = BTreeSet::new();
+        let mut served = Self { world, plan, first_outsider, fates: Vec::new(), retained };
         served.settle(Duration::from_millis(100));
         (served, names)
     }
@@ -183,6 +190,35 @@ impl Served {
         self.world.order(Command::Operate { actor: ActorId::CONTROLLER, operation });
     }
 
+    /// Has the controller create a topic with these settings.
+    pub fn create(&mut self, topic: Topic, partitions: u32, replicas: u32, config: &TopicConfig) {
+        for actor in self.world.actors_mut() {
+            if let ClusterActor::Broker(broker) = actor {
+                broker.configure(topic, config.clone());
+            }
+        }
+        let checker = &mut self.world.listener.checker;
+        if config.cleanup_compact {
+            checker.compacts(topic);
+        }
+        if config.unclean_leader_election_enable {
+            checker.elects_unclean(topic);
+        }
+        if config.cleanup_delete {
+            self.retained.insert(topic);
+        }
+        self.operate(Operation::CreateTopic { topic: topic.0, partitions, replicas });
+    }
+
+    /// What retention has deleted is not asked for.
+    fn note_retention(&mut self) {
+        let begins = |view: ReplicaView<'_>| (view.partition, view.offsets()[0]);
+        let of =
+            |(tp, start): &(TopicPartition, i64)| *start > 0 && self.retained.contains(&tp.topic);
+        let begins: Vec<_> = self.replicas().map(begins).filter(of).collect();
+        begins.into_iter().for_each(|(partition, offset)| self.deleted(partition, offset));
+    }
+
     /// Does something to a process or the network.
     pub fn order(&mut self, command: Command) {
         self.world.order(command);
@@ -220,6 +256,49 @@ impl Served {
         self.world.listener.observed(stamp, what);
     }
 
+    /// From now on `transform.group` is said to transform: the records that it commits the offsets
+    /// of have committed results, once.
+    pub fn expect(&mut self, transform: Transform) {
+        self.world.listener.checker.expect(transform);
+    }
+
+    /// Does anybody transform `input` into `output`, as far as was said?
+    #[must_use]
+    pub fn is_result(&self, input: Topic, output: Topic) -> bool {
+        let said = self.world.listener.checker.expected();
+        said.iter().any(|transform| (transform.input, transform.output) == (input, output))
+    }
+
+    /// Is anybody said to write results to `output`?
+    #[must_use]
+    pub fn takes_results(&self, output: Topic) -> bool {
+        self.world.listener.checker.expected().iter().any(|said| said.output == output)
+    }
+
+    /// Somebody ordered that what `partition` holds below `offset` be deleted; what was there is not
+    /// judged any more.
+    pub fn deleted(&mut self, partition: TopicPartition, offset: i64) {
+        self.world.listener.checker.deleted(partition, offset);
+    }
+
+    /// The replicas, where they lie.
+    pub fn replicas(&self) -> impl Iterator<Item = ReplicaView<'_>> {
+        self.world.actors().iter().filter_map(ClusterActor::as_broker).flat_map(Broker::replicas)
+    }
+
+    /// Judges what brokers hold, and forgets what has been judged for long or is deleted.
+    pub fn settle_facts(&mut self) {
+        self.note_retention();
+        let dump = self.dump();
+        self.world.listener.checker.settle(&dump, KEPT);
+    }
+
+    /// How many facts the checker keeps.
+    #[must_use]
+    pub fn facts(&self) -> [usize; 4] {
+        self.world.listener.checker.size()
+    }
+
     /// What the brokers hold.
     #[must_use]
     pub fn dump(&self) -> ClusterDump {
@@ -242,7 +321,8 @@ impl Served {
             self.world.order(Command::Restart { actor });
         }
         self.world.advance(REST);
-        let dump = self.dump();
+        self.note_retention();
+        let dump = ClusterDump { healed: true, ..self.dump() };
         self.world.listener.checker.finish(&dump);
         self.world.listener.checker.anomalies()
     }

@@ -149,16 +149,69 @@ fn marker(body: &mut &[u8], names: &Dictionary) -> Result<Payload, Malformed> {
 
 /// Key and value of the next record.
 fn record(from: &mut &[u8]) -> Result<(Vec<u8>, Vec<u8>), Malformed> {
+    let Said { key, value, .. } = said(from)?;
+    Ok((key.to_vec(), value.to_vec()))
+}
+
+/// What an application says in a record.
+#[derive(PartialEq, Eq)]
+struct Said<'a> {
+    key: &'a [u8],
+    value: &'a [u8],
+    /// Count, and names and values, as they stand there.
+    headers: &'a [u8],
+}
+
+fn said<'a>(from: &mut &'a [u8]) -> Result<Said<'a>, Malformed> {
     let length = varint(from)?;
     let mut body = take(from, length)?;
     take(&mut body, 1)?;
     varint(&mut body)?;
     varint(&mut body)?;
-    let key = varint(&mut body)?;
-    let key = take(&mut body, key.max(0))?.to_vec();
-    let value = varint(&mut body)?;
-    let value = take(&mut body, value.max(0))?.to_vec();
-    Ok((key, value))
+    let key = counted(&mut body)?;
+    let value = counted(&mut body)?;
+    Ok(Said { key, value, headers: body })
+}
+
+/// Bytes behind their number, which is below 0 for none.
+fn counted<'a>(from: &mut &'a [u8]) -> Result<&'a [u8], Malformed> {
+    let length = varint(from)?;
+    take(from, length.max(0))
+}
+
+/// What the records of a batch say; nothing of a compressed one.
+fn all_said(bytes: &Bytes) -> Option<Vec<Said<'_>>> {
+    let header = bytes.get(..OVERHEAD)?;
+    let (mut attributes, mut count) = (&header[21..23], &header[57..OVERHEAD]);
+    if attributes.get_i16() & COMPRESSION != 0 {
+        return None;
+    }
+    let mut body = &bytes[OVERHEAD..];
+    (0..count.get_i32()).map(|_| said(&mut body).ok()).collect()
+}
+
+/// Do two batches say the same, whenever and under whatever numbers they were sent?
+pub(crate) fn say_the_same(one: &Bytes, other: &Bytes) -> bool {
+    match (all_said(one), all_said(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => one.get(OVERHEAD..) == other.get(OVERHEAD..),
+    }
+}
+
+/// What the header `name` says in each record of a batch; nothing in those of a compressed one.
+pub(crate) fn headers(bytes: &Bytes, name: &str) -> Vec<Option<String>> {
+    let of = |said: &Said<'_>| header(said.headers, name).ok().flatten();
+    all_said(bytes).iter().flatten().map(of).collect()
+}
+
+fn header(mut from: &[u8], name: &str) -> Result<Option<String>, Malformed> {
+    for _ in 0..varint(&mut from)? {
+        let (key, value) = (counted(&mut from)?, counted(&mut from)?);
+        if key == name.as_bytes() {
+            return Ok(Some(String::from_utf8_lossy(value).into_owned()));
+        }
+    }
+    Ok(None)
 }
 
 fn take<'a>(from: &mut &'a [u8], length: i64) -> Result<&'a [u8], Malformed> {

@@ -3,6 +3,7 @@
 //! Each API is one type that implements `Api`; the table below names them all. A request that
 //! asks for several things of which the model takes one at a time becomes several of the model's.
 
+mod by_id;
 mod data;
 mod group;
 mod markers;
@@ -14,6 +15,8 @@ use eosim_types::message::{Request, Response};
 use eosim_types::{ErrorCode, Topic, TopicPartition};
 use kafka_protocol::messages::{ApiKey, RequestHeader, ResponseHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
+
+use by_id::Way;
 
 use crate::guarded::Guarded;
 use crate::{Dictionary, Malformed};
@@ -88,7 +91,8 @@ macro_rules! apis {
         ) -> Result<Vec<Request>, Malformed> {
             match key {
                 $(ApiKey::$api => {
-                    let wire = decode(key, version, body)?;
+                    let body = by_id::to_names((key, version, Way::Request), body, names)?;
+                    let wire = decode(key, by_id::known(key, version), body)?;
                     let requests = <$codec>::read(wire, version, names)?;
                     Ok(requests.into_iter().map(Request::from).collect())
                 })+
@@ -109,7 +113,8 @@ macro_rules! apis {
             match request {
                 $(Request::$api(request) => {
                     let wire = <$codec>::write(request, version, names);
-                    encode(&wire, version)
+                    let body = encode(&wire, by_id::known(ApiKey::$api, version))?;
+                    by_id::to_ids((ApiKey::$api, version, Way::Request), body, names)
                 })+
                 other => Err(Malformed::new(format!("{} does not travel", other.api().name()))),
             }
@@ -140,7 +145,8 @@ macro_rules! apis {
                         return Err(Malformed::new("an answer of another kind"));
                     }
                     let wire = <$codec>::answer(&requests, &responses, version, names);
-                    encode(&wire, version)
+                    let body = encode(&wire, by_id::known(ApiKey::$api, version))?;
+                    by_id::to_ids((ApiKey::$api, version, Way::Answer), body, names)
                 })+
                 _ => Err(Malformed::new("no answer that travels")),
             }
@@ -159,7 +165,8 @@ macro_rules! apis {
         ) -> Result<Response, Malformed> {
             match key {
                 $(ApiKey::$api => {
-                    let wire = decode(key, version, body)?;
+                    let body = by_id::to_names((key, version, Way::Answer), body, names)?;
+                    let wire = decode(key, by_id::known(key, version), body)?;
                     Ok(<$codec>::read_answer(wire, version, names)?.into())
                 })+
                 other => Err(Malformed::new(format!("{other:?} is not read"))),

@@ -4,12 +4,23 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use eosim_types::assignor::Assignor;
-use eosim_types::{BrokerId, GroupId, Names, Topic, TransactionalId, Value};
+use eosim_types::{BrokerId, GroupId, Names, Topic, TopicPartition, TransactionalId, Value};
 use kafka_protocol::messages::{self as wire, TopicName};
 use kafka_protocol::protocol::StrBytes;
 use uuid::Uuid;
 
 use crate::{Malformed, batch};
+
+/// The header in which a record says what it was made from, as in `orders-0@17`.
+pub const INPUT: &str = "eosim-input";
+/// Between the name of a topic and the number of its life, if others had it before: no topic's name
+/// has it.
+const LIFE: char = '#';
+
+/// The name of a topic without its life.
+fn plain(name: &str) -> &str {
+    name.split_once(LIFE).map_or(name, |(name, _)| name)
+}
 
 /// How many names of a kind are taken: the model's numbers have 16 bits.
 const NAMES_MAX: usize = 60_000;
@@ -57,6 +68,10 @@ pub struct Dictionary {
     topics: BTreeMap<Topic, Uuid>,
     topic_ids: BTreeMap<Uuid, Topic>,
     names_known: BTreeMap<(Kind, String), u16>,
+    /// How often something new came up.
+    names_added: usize,
+    /// How often a topic of that name was deleted.
+    deleted: BTreeMap<String, u32>,
     /// The assignor other than `range` on which a classic group may agree.
     pub(crate) assignors: BTreeMap<GroupId, String>,
     /// What members of classic groups told of themselves.
@@ -104,8 +119,13 @@ impl Dictionary {
         if self.names_known.len() >= NAMES_MAX {
             return Err(Malformed::new("too many different names"));
         }
-        let number = add(&mut self.names, text);
+        let life = self.deleted.get(text).filter(|_| kind == Kind::Topic);
+        let number = match life {
+            Some(life) => add(&mut self.names, &format!("{text}{LIFE}{life}")),
+            None => add(&mut self.names, text),
+        };
         self.names_known.insert(key, number);
+        self.names_added += 1;
         Ok(number)
     }
 
@@ -132,9 +152,56 @@ impl Dictionary {
         }
     }
 
+    /// The input that each record of the batch that begins with `first` says it was made from, in the
+    /// header [`INPUT`].
+    pub(crate) fn inputs(&mut self, first: Value) -> Vec<Option<(TopicPartition, i64)>> {
+        let kept = self.batches.as_ref().and_then(|batches| batches.get(&first));
+        let said = kept.map(|bytes| batch::headers(bytes, INPUT)).unwrap_or_default();
+        said.into_iter().map(|text| self.input(&text?)).collect()
+    }
+
+    fn input(&mut self, text: &str) -> Option<(TopicPartition, i64)> {
+        let (partition, offset) = text.rsplit_once('@')?;
+        let (topic, number) = partition.rsplit_once('-')?;
+        let topic = self.topic(topic).ok()?;
+        Some((TopicPartition::new(topic, number.parse().ok()?), offset.parse().ok()?))
+    }
+
+    /// Do the batches that begin with these records say the same to applications?
+    pub(crate) fn repeats(&self, one: Value, other: Value) -> bool {
+        let Some(batches) = &self.batches else { return false };
+        let both = batches.get(&one).zip(batches.get(&other));
+        both.is_some_and(|(one, other)| batch::say_the_same(one, other))
+    }
+
+    /// Forgets the bytes of batches that `is_kept` does not know.
+    pub(crate) fn retain_batches(&mut self, is_kept: &dyn Fn(Value) -> bool) {
+        if let Some(batches) = &mut self.batches {
+            batches.retain(|&first, _| is_kept(first));
+        }
+    }
+
+    /// How many batches, and how many bytes of them, are kept.
+    #[must_use]
+    pub fn kept(&self) -> (usize, usize) {
+        let batches = self.batches.iter().flatten();
+        (self.batches.as_ref().map_or(0, BTreeMap::len), batches.map(|(_, b)| b.len()).sum())
+    }
+
+    /// `topic` was deleted: one of the same name is another topic.
+    pub(crate) fn retire(&mut self, topic: Topic) {
+        let name = plain(self.names.topic(topic)).to_string();
+        if self.names_known.remove(&(Kind::Topic, name.clone())).is_some() {
+            *self.deleted.entry(name).or_default() += 1;
+        }
+        if let Some(id) = self.topics.remove(&topic) {
+            self.topic_ids.remove(&id);
+        }
+    }
+
     /// How many topics, transactional ids and groups came up.
     pub(crate) fn count(&self) -> usize {
-        self.names_known.len()
+        self.names_added
     }
 
     pub(crate) fn topic(&mut self, name: &str) -> Result<Topic, Malformed> {
@@ -157,7 +224,7 @@ impl Dictionary {
     }
 
     pub(crate) fn topic_name(&self, topic: Topic) -> TopicName {
-        TopicName(self.written(self.names.topic(topic)))
+        TopicName(self.written(plain(self.names.topic(topic))))
     }
 
     pub(crate) fn id_name(&self, id: TransactionalId) -> wire::TransactionalId {
@@ -181,6 +248,13 @@ impl Dictionary {
                 Ok(unknown)
             }
         }
+    }
+
+    /// The topic that has this name now.
+    pub(crate) fn named(&self, name: &str) -> Option<Topic> {
+        let text = name.strip_prefix(self.prefix.as_str()).unwrap_or(name);
+        let known = self.names_known.get(&(Kind::Topic, text.to_string()));
+        known.map(|&number| Topic(number)).or_else(|| self.names.find_topic(text))
     }
 
     /// Is it a topic of which only an id is known, which nobody has given?

@@ -15,7 +15,7 @@ mod guarded;
 pub mod live;
 pub mod serve;
 
-pub use dictionary::Dictionary;
+pub use dictionary::{Dictionary, INPUT};
 pub use frame::{FRAME_MAX, Frame, read_frame, write_frame};
 
 /// Bytes that are not what they should be: what is wrong with them.

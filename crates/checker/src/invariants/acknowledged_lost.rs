@@ -122,14 +122,19 @@ fn read(cx: Context<'_>, end: End<'_>, report: &mut Report) {
     }
 }
 
-/// Logs that begin above 0 though nothing may be deleted.
+/// Logs that begin above what may be deleted.
 fn deleted(cx: Context<'_>, end: End<'_>, report: &mut Report) {
     for log in &end.logs.leaders {
         let topic = log.partition.topic;
         let start = end.dump.replicas[log.replica].log_start_offset;
-        if start > 0 && !topic.is_internal() && !cx.setup.deletable.contains(&topic) {
+        let deleted_to = cx.setup.deleted_to.get(&log.partition).copied().unwrap_or(0);
+        if start > deleted_to && !topic.is_internal() && !cx.setup.deletable.contains(&topic) {
             let name = cx.setup.names.partition(log.partition);
-            let summary = format!("the log of {name} begins at {start} though nothing was deleted");
+            let ordered = match deleted_to {
+                0 => "nothing was deleted".to_string(),
+                offset => format!("it was deleted up to {offset} only"),
+            };
+            let summary = format!("the log of {name} begins at {start} though {ordered}");
             let subject = crate::facts::partition_key(log.partition);
             report.add(INFO.finding(subject, &["log start moved"], "L-DEL-2", summary));
         }

@@ -40,7 +40,7 @@ impl Invariant for Check {
         for (group, topic) in groups {
             let is_whole = is_readable(cx, end, group)
                 && cx.setup.is_durable(topic)
-                && !cx.setup.deletable.contains(&topic)
+                && !cx.setup.is_deletable(topic)
                 && !cx.setup.compacted.contains(&topic);
             for log in &end.logs.leaders {
                 if is_whole && log.partition.topic == topic {

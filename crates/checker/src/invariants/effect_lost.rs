@@ -40,7 +40,7 @@ impl Invariant for Check {
             let judged = is_readable(cx, end, transform.group)
                 && cx.setup.is_durable(transform.input)
                 && cx.setup.is_durable(transform.output)
-                && !cx.setup.deletable.contains(&transform.output);
+                && !cx.setup.is_deletable(transform.output);
             for log in &end.logs.leaders {
                 if judged && log.partition.topic == transform.input {
                     judge(cx, end, (transform, log), (&committed, &effective), report);

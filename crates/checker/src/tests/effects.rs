@@ -227,3 +227,16 @@ fn nothing_is_judged_before_the_cluster_is_healed() {
     dump.healed = false;
     assert_eq!(story.history.anomalies_in(&dump), []);
 }
+
+#[test]
+fn a_visible_result_of_an_aborted_record_is_reported_and_an_aborted_one_is_not() {
+    for (commit, expected) in [(true, &["aborted-processed"][..]), (false, &[])] {
+        let mut story = Story::new();
+        let mut feed = story.history.producer(7, Some(TransactionalId(3)));
+        story.history.begin(&mut feed);
+        story.history.write(&mut feed, P0);
+        story.transform(0, 0..4, commit);
+        story.history.abort(&mut feed, &[P0]);
+        story.breaks(expected);
+    }
+}

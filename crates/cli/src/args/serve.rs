@@ -38,7 +38,7 @@ pub struct ServeArgs {
     /// What is simulated besides.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// Answers HTTP there: GET /state, /transactions, /verdict; POST /faults, /pause, /crash
+    /// Answers HTTP there: GET /state, /transactions, /verdict; POST /faults, /transforms, /pause, /crash
     #[arg(long, value_name = "ADDRESS:PORT", env = "EOSIM_CONTROL")]
     pub control: Option<SocketAddr>,
     /// Keeps all that comes in, so that the session can be played again

@@ -6,11 +6,12 @@
 //! | `GET /transactions` | | every transactional id at its coordinator |
 //! | `GET /verdict` | | what is broken, as far as it can be told now |
 //! | `POST /faults` | rules as in `aimed` of a scenario, a list | they act from now on, in place of those before |
+//! | `POST /transforms` | `[{"group": "g", "input": "orders", "output": "bills"}]` | from now on what the group reads is expected to have results, once; each result says in the header `eosim-input` (`orders-0@17`) what it was made from |
 //! | `POST /pause` | `{"broker": 2, "for_ms": 500}` | the process stalls, as in a long collection of garbage |
 //! | `POST /crash` | `{"broker": 2, "for_ms": 500}` | it dies, and is started again after that time |
 
 use eosim_actor::CrashKind;
-use eosim_runner::{Plan, ScenarioFile, invariants};
+use eosim_runner::{Plan, ScenarioFile, Transform, invariants};
 use eosim_sim::Command;
 use eosim_types::{ActorId, BrokerId, Duration};
 use serde_json::{Map, Value, json};
@@ -27,8 +28,12 @@ pub(crate) fn control(session: &mut Session, method: &str, path: &str, body: &st
         ("GET", "/transactions") => (200, transactions(session)),
         ("GET", "/verdict") => (200, verdict(session)),
         ("POST", "/faults") => faults(session, body),
+        ("POST", "/transforms") => transforms(session, body),
         ("POST", "/pause" | "/crash") => process(session, path, body),
-        _ => refused(404, "GET /state, /transactions or /verdict; POST /faults, /pause or /crash"),
+        _ => refused(
+            404,
+            "GET /state, /transactions or /verdict; POST /faults, /transforms, /pause or /crash",
+        ),
     }
 }
 
@@ -59,7 +64,22 @@ fn state(session: &Session) -> Value {
         "connections": session.connections(),
         "brokers": brokers.collect::<Vec<_>>(),
         "partitions": partitions.collect::<Vec<_>>(),
+        "kept": kept(session),
         "faults": served.aimed_counts().collect::<Vec<_>>(),
+    })
+}
+
+/// What takes memory.
+fn kept(session: &Session) -> Value {
+    let [sends, transactions, polls, offsets] = session.served.facts();
+    let (batches, bytes) = session.names.kept();
+    json!({
+        "batches": batches,
+        "batch_bytes": bytes,
+        "sends": sends,
+        "transactions": transactions,
+        "polls": polls,
+        "offsets": offsets,
     })
 }
 
@@ -153,6 +173,26 @@ fn named(rules: &Value, ids: &mut Vec<String>, topics: &mut Map<String, Value>) 
         }
         _ => {}
     }
+}
+
+/// Who transforms what is said: a list of groups, each with the topics that it reads and writes.
+fn transforms(session: &mut Session, body: &str) -> Answer {
+    let expected = "[{\"group\": a name, \"input\": a topic, \"output\": a topic} …]";
+    let Ok(Value::Array(said)) = serde_json::from_str(body) else { return refused(400, expected) };
+    let names = &mut session.names;
+    let mut one = |said: &Value| {
+        Some(Transform {
+            group: names.group(said["group"].as_str()?).ok()?,
+            input: names.topic(said["input"].as_str()?).ok()?,
+            output: names.topic(said["output"].as_str()?).ok()?,
+        })
+    };
+    let Some(all) = said.iter().map(&mut one).collect::<Option<Vec<Transform>>>() else {
+        return refused(400, expected);
+    };
+    session.tell_names();
+    all.iter().for_each(|&transform| session.served.expect(transform));
+    (200, json!({ "transforms": all.len() }))
 }
 
 fn process(session: &mut Session, path: &str, body: &str) -> Answer {

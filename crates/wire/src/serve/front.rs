@@ -7,7 +7,7 @@ use eosim_types::metadata::{MetadataImage, PartitionMetadata};
 use eosim_types::{BrokerId, Duration, ErrorCode, Topic, TopicPartition};
 use kafka_protocol::messages as wire;
 use kafka_protocol::messages::ApiKey;
-use kafka_protocol::messages::create_topics_request::CreatableTopic;
+use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use kafka_protocol::protocol::StrBytes;
 use uuid::Uuid;
 
@@ -17,6 +17,10 @@ use bytes::Bytes;
 
 /// A topic that nobody has laid out has so many partitions (`num.partitions`).
 const PARTITIONS: u32 = 1;
+/// `log.retention.bytes`: logs lie in memory.
+const RETENTION_BYTES: i64 = 16 << 20;
+/// `log.segment.bytes`: retention takes whole segments.
+const SEGMENT_BYTES: i32 = 1 << 20;
 /// The most partitions of a topic.
 const PARTITIONS_MAX: i32 = 200;
 /// The most topics.
@@ -141,7 +145,7 @@ impl Front<'_> {
                     // Whoever asks again will be told of it.
                     let unsaid = ErrorCode::None;
                     if is_legal(&name.0) {
-                        self.create(topic, PARTITIONS, 1, unsaid)?;
+                        self.create(topic, PARTITIONS, 1, &settings(&[]), unsaid)?;
                     }
                 }
                 topics.push(self.topic(&image, topic, version));
@@ -198,6 +202,7 @@ impl Front<'_> {
         topic: Topic,
         partitions: u32,
         replicas: u32,
+        config: &TopicConfig,
         found: ErrorCode,
     ) -> Result<ErrorCode, Malformed> {
         let image = self.served.newest_image();
@@ -210,7 +215,7 @@ impl Front<'_> {
         }
         self.give_id(topic);
         self.served.know(&self.names.names);
-        self.served.operate(Operation::CreateTopic { topic: topic.0, partitions, replicas });
+        self.served.create(topic, partitions, replicas, config);
         self.served.settle(SPREAD);
         Ok(ErrorCode::None)
     }
@@ -239,7 +244,10 @@ impl Front<'_> {
                 error = match (there, request.validate_only) {
                     (true, _) => ErrorCode::TopicAlreadyExists,
                     (false, true) => ErrorCode::None,
-                    (false, false) => self.create(topic, partitions, replicas, error)?,
+                    (false, false) => {
+                        let config = settings(&asked.configs);
+                        self.create(topic, partitions, replicas, &config, error)?
+                    }
                 };
                 id = self.names.topic_id(topic);
             }
@@ -285,6 +293,7 @@ impl Front<'_> {
             if error.is_none() {
                 self.served.operate(Operation::DeleteTopic { topic: topic.0 });
                 self.served.settle(SPREAD);
+                self.names.retire(topic);
             }
         }
         Ok(wire::DeleteTopicsResponse::default().with_responses(responses))
@@ -339,6 +348,37 @@ fn layout(asked: &CreatableTopic, brokers: i16) -> (u32, u32, ErrorCode) {
         ErrorCode::None
     };
     (u32::try_from(partitions).unwrap_or(1), u32::try_from(replicas).unwrap_or(1), error)
+}
+
+/// The settings that a topic is created with: those that are asked for and known here, and for the
+/// rest Kafka's, but for retention, which keeps memory bounded.
+fn settings(asked: &[CreatableTopicConfig]) -> TopicConfig {
+    let mut config = TopicConfig {
+        retention_bytes: RETENTION_BYTES,
+        segment_bytes: SEGMENT_BYTES,
+        ..TopicConfig::default()
+    };
+    for CreatableTopicConfig { name, value, .. } in asked {
+        let Some(value) = value else { continue };
+        let number = value.parse::<i64>().ok();
+        let small = number.and_then(|number| i32::try_from(number).ok());
+        match &**name {
+            "retention.bytes" => config.retention_bytes = number.unwrap_or(RETENTION_BYTES),
+            "retention.ms" => config.retention_ms = number.unwrap_or(config.retention_ms),
+            "segment.bytes" => config.segment_bytes = small.unwrap_or(SEGMENT_BYTES),
+            "max.message.bytes" => config.max_message_bytes = small.unwrap_or(1 << 20),
+            "min.insync.replicas" => config.min_insync_replicas = small.unwrap_or(1),
+            "unclean.leader.election.enable" => {
+                config.unclean_leader_election_enable = &**value == "true";
+            }
+            "cleanup.policy" => {
+                config.cleanup_compact = value.contains("compact");
+                config.cleanup_delete = value.contains("delete");
+            }
+            _ => {}
+        }
+    }
+    config
 }
 
 fn partition(

@@ -10,7 +10,7 @@ use eosim_actor::{Correlation, Lane};
 use eosim_runner::Plan;
 use eosim_runner::served::{OUTSIDERS, Served};
 use eosim_types::message::{FetchMetadata, FetchResponse, Request, Response};
-use eosim_types::{ActorId, BrokerId, DefectSet, Duration, ErrorCode, Instant};
+use eosim_types::{ActorId, BrokerId, DefectSet, Duration, ErrorCode, Instant, Value};
 use kafka_protocol::messages::ApiKey;
 
 use super::Report;
@@ -25,6 +25,11 @@ use crate::{Dictionary, Malformed, codec};
 const AHEAD: Duration = Duration::from_millis(2);
 /// Connections of one client to one broker.
 const LANES: u16 = 256;
+
+/// How often what is of no use any more is given up.
+const TIDY_EVERY: Duration = Duration::from_millis(20_000);
+/// For how many of these times bytes are kept of batches that lie in no log.
+const BATCHES_KEPT: usize = 6;
 
 /// A connection of the outside.
 pub type ConnectionId = u64;
@@ -93,6 +98,10 @@ pub struct Session {
     cluster_id: String,
     topics_created: u64,
     names_known: usize,
+    /// When what is of no use any more was given up last.
+    tidied: Instant,
+    /// How many records there were each time.
+    marks: VecDeque<u64>,
     out: Vec<Output>,
 }
 
@@ -125,6 +134,8 @@ impl Session {
             cluster_id: format!("eosim-{seed:016x}"),
             topics_created: 0,
             names_known: 0,
+            tidied: Instant::START,
+            marks: VecDeque::new(),
             out: Vec::new(),
         };
         session.give_ids();
@@ -164,6 +175,9 @@ impl Session {
 
     /// Something comes in, now.
     pub fn take(&mut self, input: Input) {
+        if self.served.now().since(self.tidied) > TIDY_EVERY {
+            self.tidy();
+        }
         match input {
             Input::Opened(id, broker) => {
                 let (place, waiting, first) = (None, VecDeque::new(), 0);
@@ -183,6 +197,29 @@ impl Session {
                 self.out.push(Output::Told(status, told.to_string()));
             }
         }
+    }
+
+    /// Gives up what is of no use any more: facts that were judged, and bytes of batches that lie in
+    /// no log and are not new. It depends on what comes in and when only, so that a session that is
+    /// played again is judged the same.
+    fn tidy(&mut self) {
+        self.tidied = self.served.now();
+        self.served.settle_facts();
+        self.marks.push_back(self.names.values);
+        if self.marks.len() <= BATCHES_KEPT {
+            return;
+        }
+        let old = self.marks.pop_front().unwrap_or(0);
+        let mut logged: Vec<Value> = Vec::new();
+        for replica in self.served.replicas() {
+            let firsts = replica.batches().filter_map(|batch| batch.records().first());
+            logged.extend(firsts.map(|first| first.value));
+        }
+        logged.sort_unstable();
+        logged.dedup();
+        let old = Value::numbered(0, old);
+        let is_kept = |first: Value| first >= old || logged.binary_search(&first).is_ok();
+        self.names.retain_batches(&is_kept);
     }
 
     /// Lets what came in take its course, as far as it does not wait for anything.
@@ -255,7 +292,7 @@ impl Session {
     }
 
     /// The cluster learns of names that came up.
-    fn tell_names(&mut self) {
+    pub(super) fn tell_names(&mut self) {
         let known = self.names.count();
         if known != self.names_known {
             self.names_known = known;

@@ -1,5 +1,6 @@
 //! Which versions of which API a served broker says that it speaks: those of Kafka 4.4, as far as
-//! the schemas of `kafka-protocol` go.
+//! the schemas of `kafka-protocol` go, and a little further (`codec::by_id`). InitProducerId 6 is
+//! not stable in Kafka 4.4, so that brokers do not say it.
 
 use eosim_types::Capability;
 use eosim_types::version::KafkaVersion;
@@ -9,10 +10,10 @@ use kafka_protocol::messages::ApiKey;
 const SPOKEN: &[(ApiKey, i16, i16)] = &[
     (ApiKey::Produce, 0, 13),
     (ApiKey::Fetch, 4, 18),
-    (ApiKey::ListOffsets, 1, 10),
+    (ApiKey::ListOffsets, 1, 11),
     (ApiKey::Metadata, 0, 13),
-    (ApiKey::OffsetCommit, 2, 9),
-    (ApiKey::OffsetFetch, 1, 9),
+    (ApiKey::OffsetCommit, 2, 10),
+    (ApiKey::OffsetFetch, 1, 10),
     (ApiKey::FindCoordinator, 0, 6),
     (ApiKey::JoinGroup, 0, 9),
     (ApiKey::Heartbeat, 0, 4),
@@ -28,7 +29,7 @@ const SPOKEN: &[(ApiKey, i16, i16)] = &[
     (ApiKey::AddOffsetsToTxn, 0, 4),
     (ApiKey::EndTxn, 0, 5),
     (ApiKey::WriteTxnMarkers, 1, 2),
-    (ApiKey::TxnOffsetCommit, 0, 5),
+    (ApiKey::TxnOffsetCommit, 0, 6),
     (ApiKey::DescribeConfigs, 1, 4),
     (ApiKey::DeleteGroups, 0, 2),
     (ApiKey::OffsetDelete, 0, 0),

@@ -3,7 +3,11 @@
 //! Nobody tells what an application wants, so the history is that of the protocol: a batch that
 //! arrives was sent, a batch that is answered without an error is acknowledged, an EndTxn is a
 //! call of commit or abort, and what a fetch gives, less what a consumer drops (K-FILT), is read.
-//! What is not understood stays unknown. Sent again, a batch is the same batch (L-DUP-1).
+//! What is not understood stays unknown. Sent again, a batch is the same batch (L-DUP-1); so is one
+//! that says the same under another sequence, in the same transaction, after the answer to the first
+//! was lost: whoever does that has sent a record twice that was to be there once.
+//!
+//! Who transforms what is said from outside, and records say in a header what they were made from.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -48,7 +52,10 @@ struct Sent {
     epoch: ProducerEpoch,
     sequence: Sequence,
     values: Vec<Value>,
+    transaction: Option<TransactionRef>,
     acknowledged: bool,
+    /// Its connection is gone, and with it the answer.
+    in_doubt: bool,
 }
 
 /// Who reads over a connection, and up to where.
@@ -91,6 +98,12 @@ impl Watcher {
                     self.transaction(life, served);
                 }
             }
+            Request::DeleteRecords(order) => {
+                // Below 0 means up to the high watermark, whatever that is when it is carried out.
+                let offset = if order.offset < 0 { i64::MAX } else { order.offset };
+                served.deleted(order.partition, offset);
+                return;
+            }
             Request::Fetch(_) | Request::InitProducerId(_) => {}
             _ => return,
         }
@@ -123,13 +136,33 @@ impl Watcher {
 
     /// A request will not be answered.
     pub(super) fn lost(&mut self, correlation: Correlation) {
-        self.asked.remove(&correlation);
+        if let Some((_, Request::Produce(produce))) = self.asked.remove(&correlation) {
+            self.doubt(&produce);
+        }
+    }
+
+    /// Nobody knows what became of what was sent.
+    fn doubt(&mut self, produce: &ProduceRequest) {
+        for (partition, batch) in &produce.partitions {
+            if let Some(sent) = self.known(*partition, batch) {
+                sent.in_doubt = true;
+            }
+        }
+    }
+
+    /// What is known of a batch whose records have their numbers.
+    fn known(&mut self, partition: TopicPartition, batch: &RecordBatch) -> Option<&mut Sent> {
+        let first = batch.records().first().map(|record| record.value);
+        let known = self.batches.get_mut(&(batch.producer_id, partition))?;
+        known.iter_mut().find(|sent| sent.values.first().copied() == first)
     }
 
     /// A connection is gone, with whoever read over it.
     pub(super) fn closed(&mut self, connection: ConnectionId) {
         self.readers.remove(&connection);
-        self.asked.retain(|_, (owner, _)| *owner != connection);
+        let own = |(_, (owner, _)): &(&Correlation, &(ConnectionId, Request))| *owner == connection;
+        let lost: Vec<Correlation> = self.asked.iter().filter(own).map(|(of, _)| *of).collect();
+        lost.into_iter().for_each(|correlation| self.lost(correlation));
     }
 
     fn actor(&mut self) -> Option<ActorId> {
@@ -202,62 +235,76 @@ impl Watcher {
         let promises = request.acks == -1;
         for (partition, batch) in &mut request.partitions {
             let life = self.life(batch.producer_id, batch.producer_epoch).filter(|_| promises);
-            if life.is_some() && self.is_sent_again(*partition, batch, names) {
+            let open = life.filter(|_| batch.is_transactional);
+            let open = open.map(|life| self.transaction(life, served));
+            if life.is_some() && self.is_sent_again(*partition, batch, open, names) {
                 continue;
             }
-            let (actor, session, transaction) = match life {
-                None => (PLAIN, 0, None),
-                Some(life) => {
-                    let open = batch.is_transactional.then(|| self.transaction(life, served));
-                    (self.producers[life].actor, self.producers[life].session, open)
-                }
-            };
+            let (actor, session) = life.map_or((PLAIN, 0), |life| {
+                (self.producers[life].actor, self.producers[life].session)
+            });
             let values: Vec<Value> = batch.records().iter().map(|record| record.value).collect();
-            for &value in &values {
-                let (partition, input) = (*partition, None);
+            let inputs = inputs(*partition, &values, names, served);
+            for (at, &value) in values.iter().enumerate() {
+                let (partition, transaction) = (*partition, open);
+                let input = inputs.get(at).copied().flatten();
                 let what = Observed::SendCalled { value, partition, session, transaction, input };
                 served.observe(actor, what);
             }
             if life.is_some() {
-                self.remember(*partition, batch, values);
+                self.remember(*partition, batch, open, values);
             }
         }
     }
 
-    fn remember(&mut self, partition: TopicPartition, batch: &RecordBatch, values: Vec<Value>) {
+    fn remember(
+        &mut self,
+        partition: TopicPartition,
+        batch: &RecordBatch,
+        transaction: Option<TransactionRef>,
+        values: Vec<Value>,
+    ) {
         let known = self.batches.entry((batch.producer_id, partition)).or_default();
         let (epoch, sequence) = (batch.producer_epoch, batch.base_sequence);
-        known.push_back(Sent { epoch, sequence, values, acknowledged: false });
+        let (acknowledged, in_doubt) = (false, false);
+        known.push_back(Sent { epoch, sequence, values, transaction, acknowledged, in_doubt });
         if known.len() > BATCHES_KNOWN {
             known.pop_front();
         }
     }
 
-    /// Is it a batch that was sent before, byte for byte? Then its records are those.
+    /// Is it a batch that was sent before, byte for byte, or what it says was sent in vain for all
+    /// that its sender knows? Then its records are those.
     fn is_sent_again(
-        &self,
+        &mut self,
         partition: TopicPartition,
         batch: &mut RecordBatch,
+        transaction: Option<TransactionRef>,
         names: &mut Dictionary,
     ) -> bool {
-        let Some(known) = self.batches.get(&(batch.producer_id, partition)) else { return false };
-        let mut same = known.iter().filter(|sent| {
-            let place = (sent.epoch, sent.sequence) == (batch.producer_epoch, batch.base_sequence);
-            place && sent.values.len() == batch.records().len()
-        });
         let first = batch.records().first().map(|record| record.value);
-        let Some(before) = same.find(|sent| {
-            let (new, old) = (first, sent.values.first().copied());
-            new.zip(old).is_some_and(|(new, old)| names.says_the_same(new, old))
-        }) else {
+        let Some(first) = first else { return false };
+        let Some(known) = self.batches.get_mut(&(batch.producer_id, partition)) else {
             return false;
         };
-        let records = batch.records().iter().zip(&before.values);
+        let count = batch.records().len();
+        let epoch = batch.producer_epoch;
+        let mut alike =
+            known.iter_mut().filter(|sent| (sent.epoch, sent.values.len()) == (epoch, count));
+        let before = |sent: &Sent| sent.values.first().copied().unwrap_or(first);
+        let is_same = |sent: &&mut Sent| {
+            sent.sequence == batch.base_sequence && names.says_the_same(first, before(sent))
+        };
+        let repeats = |sent: &&mut Sent| {
+            let doubted = sent.in_doubt && !sent.acknowledged && sent.transaction == transaction;
+            doubted && names.repeats(first, before(sent))
+        };
+        let Some(sent) = alike.find(|sent| is_same(sent) || repeats(sent)) else { return false };
+        sent.in_doubt = false;
+        let records = batch.records().iter().zip(&sent.values);
         let records: Vec<Record> =
             records.map(|(record, &value)| Record { value, ..*record }).collect();
-        if let Some(first) = first {
-            names.forget(first);
-        }
+        names.forget(first);
         batch.payload = Payload::Records(records.into());
         true
     }
@@ -272,14 +319,10 @@ impl Watcher {
                 _ => continue,
             };
             let Some(life) = self.life(batch.producer_id, batch.producer_epoch) else { continue };
-            let known = self.batches.get_mut(&(batch.producer_id, *partition));
-            let first = batch.records().first().map(|record| record.value);
-            let sent = known.and_then(|known| {
-                known.iter_mut().find(|sent| sent.values.first().copied() == first)
-            });
-            let Some(sent) = sent.filter(|sent| !sent.acknowledged) else { continue };
-            sent.acknowledged = true;
             let actor = self.producers[life].actor;
+            let sent = self.known(*partition, batch).filter(|sent| !sent.acknowledged);
+            let Some(sent) = sent else { continue };
+            sent.acknowledged = true;
             for (value, number) in sent.values.iter().zip(0..) {
                 let offset = offset.map(|base| base + number);
                 let outcome = SendOutcome::Acknowledged { offset };
@@ -300,7 +343,9 @@ impl Watcher {
 
     fn ended(&mut self, asked: &EndTxnRequest, r: &EndTxnResponse, served: &mut Served) {
         let Some(life) = self.life(asked.producer_id, asked.producer_epoch) else { return };
-        if r.error.is_none() && r.producer_id != ProducerId::NONE {
+        // The epochs of a life are known by its first.
+        let is_new = self.life(r.producer_id, r.producer_epoch) != Some(life);
+        if r.error.is_none() && r.producer_id != ProducerId::NONE && is_new {
             self.lives.entry((r.producer_id, r.producer_epoch)).or_insert(life);
         }
         let producer = &mut self.producers[life];
@@ -367,6 +412,21 @@ impl Watcher {
             served.observe(reader.actor, what);
         }
     }
+}
+
+/// What each record says that it was made from, as far as somebody is said to make one of the other.
+fn inputs(
+    output: TopicPartition,
+    values: &[Value],
+    names: &mut Dictionary,
+    served: &Served,
+) -> Vec<Option<(TopicPartition, i64)>> {
+    let Some(&first) = values.first().filter(|_| served.takes_results(output.topic)) else {
+        return Vec::new();
+    };
+    let is_result = |input: &(TopicPartition, i64)| served.is_result(input.0.topic, output.topic);
+    let said = names.inputs(first).into_iter();
+    said.map(|input| input.filter(is_result)).collect()
 }
 
 /// What a consumer gives to its application (K-FILT): no markers, and read_committed nothing of

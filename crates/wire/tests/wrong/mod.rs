@@ -1,0 +1,331 @@
+//! A cluster under test, and a client that does what it is told, right or wrong.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use eosim_runner::{ScenarioFile, invariants};
+use eosim_types::DefectSet;
+use eosim_wire::codec::{read_response_header, request_frame};
+use eosim_wire::serve::{GatewayLimits, Report, Serving, serve};
+use eosim_wire::{FRAME_MAX, Frame, read_frame, write_frame};
+use kafka_protocol::messages::{
+    ApiKey, CreateTopicsRequest, CreateTopicsResponse, DeleteRecordsRequest, DeleteRecordsResponse,
+    DeleteTopicsRequest, DeleteTopicsResponse, EndTxnRequest, EndTxnResponse, GroupId,
+    InitProducerIdRequest, InitProducerIdResponse, OffsetCommitRequest, OffsetCommitResponse,
+    ProduceRequest, ProduceResponse, TopicName, TransactionalId, TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse, create_topics_request, delete_records_request, delete_topics_request,
+    offset_commit_request, produce_request, txn_offset_commit_request,
+};
+use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
+use kafka_protocol::records::{
+    Compression, Record, RecordBatchEncoder, RecordEncodeOptions, TimestampType,
+};
+
+const SCENARIO: &str = r#"{
+  "format": 1, "name": "served", "about": "One broker.", "kafka": "4.4",
+  "cluster": {
+    "brokers": 1, "topics": { "orders": {}, "bills": {} },
+    "transaction_state": { "partitions": 5, "replication_factor": 1, "min_insync_replicas": 1 },
+    "consumer_offsets": { "partitions": 5, "replication_factor": 1, "min_insync_replicas": 1 }
+  },
+  "network": { "latency_min_us": 20, "latency_max_us": 60 },
+  "producers": [{ "name": "left-out", "workload": { "script": [{ "send": { "partition": "orders-0", "value": "a" } }] } }]
+}"#;
+
+/// What a record says that it was made from.
+pub(crate) type Made = Option<&'static str>;
+
+/// A cluster of one broker.
+pub(crate) struct Cluster {
+    address: String,
+    control: String,
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<Report>,
+}
+
+impl Cluster {
+    pub(crate) fn start() -> Self {
+        let (lines, told) = channel::<String>();
+        let ends = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&ends);
+        let thread = thread::spawn(move || {
+            let anywhere = "127.0.0.1:0".parse().expect("an address");
+            let names: Vec<&str> = invariants().iter().map(|invariant| invariant.name).collect();
+            let file = ScenarioFile::parse("served", SCENARIO, &[], &names).expect("a scenario");
+            let serving = Serving {
+                plan: file.plan(&mut |_, _| 0).expect("a plan"),
+                seed: 7,
+                defects: DefectSet::NONE,
+                listen: anywhere,
+                limits: GatewayLimits::default(),
+                control: Some(anywhere),
+                record: None,
+                lasts: None,
+            };
+            let ends = move || asked.load(Ordering::Relaxed);
+            // Nobody reads what comes after the first lines.
+            serve(serving, &ends, &mut |line| drop(lines.send(line.to_string())))
+                .expect("a free port")
+        });
+        let place = |start: &str| {
+            let line = told.recv().expect("where it listens");
+            line.split(start).nth(1).expect("an address").to_string()
+        };
+        let control = place("control at http://");
+        let address = place("listens on ");
+        Self { address, control, ends, thread }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        let stream = TcpStream::connect(&self.address).expect("somebody listens");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time");
+        Client { stream, correlation_id: 0 }
+    }
+
+    pub(crate) fn faults(&self, rules: &str) {
+        self.post("/faults", rules);
+    }
+
+    pub(crate) fn transforms(&self, said: &str) {
+        self.post("/transforms", said);
+    }
+
+    fn post(&self, path: &str, body: &str) {
+        let mut stream = TcpStream::connect(&self.control).expect("somebody listens");
+        let length = body.len();
+        let text = format!("POST {path} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}");
+        stream.write_all(text.as_bytes()).expect("it is taken");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    pub(crate) fn stop(self) -> Report {
+        self.ends.store(true, Ordering::Relaxed);
+        self.thread.join().expect("it ends")
+    }
+}
+
+/// A transactional producer, as far as its identity goes.
+pub(crate) struct Producer {
+    transactional_id: StrBytes,
+    id: i64,
+    epoch: i16,
+}
+
+impl Producer {
+    /// A batch of one record for `partition`.
+    pub(crate) fn batch(
+        &self,
+        partition: &str,
+        sequence: i32,
+        value: &str,
+        made: Made,
+    ) -> ProduceRequest {
+        let header = |input: &str| {
+            let input = Bytes::copy_from_slice(input.as_bytes());
+            (StrBytes::from_static_str(eosim_wire::INPUT), Some(input))
+        };
+        let record = Record {
+            transactional: true,
+            control: false,
+            delete_horizon: false,
+            partition_leader_epoch: -1,
+            producer_id: self.id,
+            producer_epoch: self.epoch,
+            timestamp_type: TimestampType::Creation,
+            offset: 0,
+            sequence,
+            // Who sends anew has another time.
+            timestamp: 1_700_000_000_000 + i64::from(sequence),
+            key: None,
+            value: Some(Bytes::copy_from_slice(value.as_bytes())),
+            headers: made.into_iter().map(header).collect(),
+        };
+        let mut bytes = BytesMut::new();
+        let options = RecordEncodeOptions { version: 2, compression: Compression::None };
+        RecordBatchEncoder::encode(&mut bytes, [&record], &options).expect("a batch");
+        let (topic, number) = split(partition);
+        let data = produce_request::PartitionProduceData::default()
+            .with_index(number)
+            .with_records(Some(bytes.freeze()));
+        let topic = produce_request::TopicProduceData::default()
+            .with_name(topic)
+            .with_partition_data(vec![data]);
+        ProduceRequest::default()
+            .with_transactional_id(Some(TransactionalId(self.transactional_id.clone())))
+            .with_acks(-1)
+            .with_timeout_ms(30_000)
+            .with_topic_data(vec![topic])
+    }
+}
+
+fn split(partition: &str) -> (TopicName, i32) {
+    let (topic, number) = partition.rsplit_once('-').expect("topic-partition");
+    (TopicName(StrBytes::from_string(topic.to_string())), number.parse().expect("a number"))
+}
+
+fn text(text: &str) -> StrBytes {
+    StrBytes::from_string(text.to_string())
+}
+
+const PRODUCE: i16 = 12;
+
+/// One connection.
+pub(crate) struct Client {
+    stream: TcpStream,
+    correlation_id: i32,
+}
+
+impl Client {
+    fn ask(&mut self, key: ApiKey, version: i16, request: &impl Encodable) {
+        let mut body = BytesMut::new();
+        request.encode(&mut body, version).expect("it can be said");
+        self.correlation_id += 1;
+        let frame = request_frame(key, version, self.correlation_id, "wrong", &body);
+        write_frame(&mut self.stream, &frame.expect("it can be said")).expect("it is taken");
+    }
+
+    fn call<T: Decodable>(&mut self, key: ApiKey, version: i16, request: &impl Encodable) -> T {
+        self.ask(key, version, request);
+        let Ok(Frame::Bytes(bytes)) = read_frame(&mut self.stream, FRAME_MAX) else {
+            panic!("no answer to {key:?}");
+        };
+        let mut bytes = Bytes::from(bytes);
+        read_response_header(key, version, &mut bytes).expect("a header");
+        T::decode(&mut bytes, version).expect("an answer")
+    }
+
+    /// A new life of a transactional id.
+    pub(crate) fn init(&mut self, transactional_id: &str) -> Producer {
+        let transactional_id = text(transactional_id);
+        let request = InitProducerIdRequest::default()
+            .with_transactional_id(Some(TransactionalId(transactional_id.clone())))
+            .with_transaction_timeout_ms(60_000)
+            .with_producer_id((-1).into())
+            .with_producer_epoch(-1);
+        loop {
+            let answer: InitProducerIdResponse = self.call(ApiKey::InitProducerId, 5, &request);
+            let (id, epoch) = (answer.producer_id.0, answer.producer_epoch);
+            match answer.error_code {
+                0 => return Producer { transactional_id, id, epoch },
+                14..=16 | 51 => thread::sleep(Duration::from_millis(20)),
+                error => panic!("InitProducerId: error {error}"),
+            }
+        }
+    }
+
+    /// Sends a batch; the error of the answer.
+    pub(crate) fn produce(&mut self, request: &ProduceRequest) -> i16 {
+        let answer: ProduceResponse = self.call(ApiKey::Produce, PRODUCE, request);
+        answer.responses[0].partition_responses[0].error_code
+    }
+
+    /// Sends a batch and does not wait for the answer.
+    pub(crate) fn send(&mut self, request: &ProduceRequest) {
+        self.ask(ApiKey::Produce, PRODUCE, request);
+    }
+
+    /// Sends a batch, and never learns that it was appended: the connection breaks.
+    pub(crate) fn send_in_vain(mut self, cluster: &Cluster, request: &ProduceRequest) {
+        cluster.faults(r#"[{"when": {"answered": "Produce"}, "do": "drop"}]"#);
+        self.send(request);
+        let answer = read_frame(&mut self.stream, FRAME_MAX);
+        assert!(!matches!(answer, Ok(Frame::Bytes(_))), "there is no answer");
+    }
+
+    /// Ends the transaction, and takes over the epoch of the next.
+    pub(crate) fn end(&mut self, producer: &mut Producer, commit: bool) {
+        let request = EndTxnRequest::default()
+            .with_transactional_id(TransactionalId(producer.transactional_id.clone()))
+            .with_producer_id(producer.id.into())
+            .with_producer_epoch(producer.epoch)
+            .with_committed(commit);
+        loop {
+            let answer: EndTxnResponse = self.call(ApiKey::EndTxn, 5, &request);
+            match answer.error_code {
+                0 => {
+                    (producer.id, producer.epoch) = (answer.producer_id.0, answer.producer_epoch);
+                    return;
+                }
+                14..=16 | 51 => thread::sleep(Duration::from_millis(20)),
+                error => panic!("EndTxn: error {error}"),
+            }
+        }
+    }
+
+    /// Commits an offset of a group as a consumer without transactions does.
+    pub(crate) fn commit_offset(&mut self, group: &str, partition: &str, offset: i64) {
+        use offset_commit_request::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
+        let (topic, number) = split(partition);
+        let one = OffsetCommitRequestPartition::default()
+            .with_partition_index(number)
+            .with_committed_offset(offset);
+        let topic = OffsetCommitRequestTopic::default().with_name(topic).with_partitions(vec![one]);
+        let request = OffsetCommitRequest::default()
+            .with_group_id(GroupId(text(group)))
+            .with_generation_id_or_member_epoch(-1)
+            .with_topics(vec![topic]);
+        let answer: OffsetCommitResponse = self.call(ApiKey::OffsetCommit, 8, &request);
+        assert_eq!(answer.topics[0].partitions[0].error_code, 0);
+    }
+
+    /// Commits an offset of a group in the transaction.
+    pub(crate) fn send_offset(&mut self, p: &Producer, group: &str, partition: &str, offset: i64) {
+        use txn_offset_commit_request as schema;
+        let (topic, number) = split(partition);
+        let one = schema::TxnOffsetCommitRequestPartition::default()
+            .with_partition_index(number)
+            .with_committed_offset(offset);
+        let topic = schema::TxnOffsetCommitRequestTopic::default()
+            .with_name(topic)
+            .with_partitions(vec![one]);
+        let request = TxnOffsetCommitRequest::default()
+            .with_transactional_id(TransactionalId(p.transactional_id.clone()))
+            .with_group_id(GroupId(text(group)))
+            .with_producer_id(p.id.into())
+            .with_producer_epoch(p.epoch)
+            .with_topics(vec![topic]);
+        let answer: TxnOffsetCommitResponse = self.call(ApiKey::TxnOffsetCommit, 5, &request);
+        assert_eq!(answer.topics[0].partitions[0].error_code, 0);
+    }
+
+    pub(crate) fn create_topic(&mut self, name: &str) {
+        let topic = create_topics_request::CreatableTopic::default()
+            .with_name(TopicName(text(name)))
+            .with_num_partitions(1)
+            .with_replication_factor(1);
+        let request =
+            CreateTopicsRequest::default().with_topics(vec![topic]).with_timeout_ms(30_000);
+        let answer: CreateTopicsResponse = self.call(ApiKey::CreateTopics, 5, &request);
+        assert_eq!(answer.topics[0].error_code, 0);
+        thread::sleep(Duration::from_millis(200));
+    }
+
+    pub(crate) fn delete_topic(&mut self, name: &str) {
+        let topic = delete_topics_request::DeleteTopicState::default()
+            .with_name(Some(TopicName(text(name))));
+        let request =
+            DeleteTopicsRequest::default().with_topics(vec![topic]).with_timeout_ms(30_000);
+        let answer: DeleteTopicsResponse = self.call(ApiKey::DeleteTopics, 6, &request);
+        assert_eq!(answer.responses[0].error_code, 0);
+    }
+
+    pub(crate) fn delete_records(&mut self, partition: &str, offset: i64) {
+        use delete_records_request::{DeleteRecordsPartition, DeleteRecordsTopic};
+        let (topic, number) = split(partition);
+        let one =
+            DeleteRecordsPartition::default().with_partition_index(number).with_offset(offset);
+        let topic = DeleteRecordsTopic::default().with_name(topic).with_partitions(vec![one]);
+        let request =
+            DeleteRecordsRequest::default().with_topics(vec![topic]).with_timeout_ms(30_000);
+        let answer: DeleteRecordsResponse = self.call(ApiKey::DeleteRecords, 2, &request);
+        assert_eq!(answer.topics[0].partitions[0].error_code, 0);
+    }
+}
