@@ -193,8 +193,12 @@ impl Served {
     /// Has the controller create a topic with these settings.
     pub fn create(&mut self, topic: Topic, partitions: u32, replicas: u32, config: &TopicConfig) {
         for actor in self.world.actors_mut() {
-            if let ClusterActor::Broker(broker) = actor {
-                broker.configure(topic, config.clone());
+            match actor {
+                ClusterActor::Broker(broker) => broker.configure(topic, config.clone()),
+                ClusterActor::Controller(controller) => {
+                    controller.configure(topic, config.clone());
+                }
+                _ => {}
             }
         }
         let checker = &mut self.world.listener.checker;

@@ -174,3 +174,23 @@ fn records_that_were_deleted_are_not_asked_for_and_the_others_are_l_del_1() {
     });
     assert_eq!(found, [vec!["committed-lost", "torn-transaction"], vec![]]);
 }
+
+#[test]
+fn a_topic_that_a_client_created_outlives_the_death_of_its_broker_l_fo_5() {
+    let [found, _] = told(|cluster, _| {
+        let mut client = cluster.client();
+        client.create_topic("made");
+        let mut producer = client.init("t");
+        assert_eq!(client.produce(&producer.batch("made-0", 0, "a", None)), 0);
+        client.end(&mut producer, true);
+        cluster.crash(1, 100);
+        let client = (0..100).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            let mut client = cluster.client();
+            let batch = producer.batch("made-0", 0, "b", None);
+            (client.try_produce(&batch) == Some(0)).then_some(client)
+        });
+        client.expect("it leads again").end(&mut producer, true);
+    });
+    assert_eq!(found, Vec::<&str>::new());
+}

@@ -8,12 +8,13 @@
 use alloc::sync::Arc;
 
 use eosim_actor::{Actor, CrashKind, Cx, Event, Operation, Out, RequestToken, TimerKey};
+use eosim_types::config::TopicConfig;
 use eosim_types::message::{
     BrokerHeartbeatRequest, BrokerHeartbeatResponse, Message, Request, Response,
 };
 use eosim_types::metadata::MetadataImage;
 use eosim_types::observation::Observed;
-use eosim_types::{BrokerId, Env, ErrorCode, Instant, rule};
+use eosim_types::{BrokerId, Env, ErrorCode, Instant, Topic, rule};
 
 mod cluster_control;
 mod config;
@@ -53,6 +54,11 @@ pub struct Controller {
 }
 
 impl Controller {
+    /// Takes over the settings of a topic that comes up while the run goes on.
+    pub fn configure(&mut self, topic: Topic, config: TopicConfig) {
+        self.replication_control.configure(topic, config);
+    }
+
     /// The controller of a settled cluster: every broker is registered and unfenced, every replica
     /// in sync, the first replica leads with leader epoch 0.
     #[must_use]

@@ -12,7 +12,7 @@ fn what_was_deleted_by_order_is_not_lost_and_what_is_gone_beyond_that_is_l_del_2
     for (ordered, found) in [(2, 0), (1, 1), (0, 1)] {
         let mut h = History::new();
         let mut p = h.producer(1, None);
-        (0..3).for_each(|_| drop(h.write(&mut p, P0)));
+        (0..3).for_each(|_| _ = h.write(&mut p, P0));
         let mut dump = h.dump();
         for replica in dump.replicas.iter_mut().filter(|replica| replica.partition == P0) {
             replica.log_start_offset = 2;

@@ -96,6 +96,11 @@ impl Cluster {
         self.post("/transforms", said);
     }
 
+    /// The broker dies, and is started again.
+    pub(crate) fn crash(&self, broker: u32, for_ms: u32) {
+        self.post("/crash", &format!(r#"{{"broker": {broker}, "for_ms": {for_ms}}}"#));
+    }
+
     fn post(&self, path: &str, body: &str) {
         let mut stream = TcpStream::connect(&self.control).expect("somebody listens");
         let length = body.len();
@@ -223,8 +228,22 @@ impl Client {
 
     /// Sends a batch; the error of the answer.
     pub(crate) fn produce(&mut self, request: &ProduceRequest) -> i16 {
-        let answer: ProduceResponse = self.call(ApiKey::Produce, PRODUCE, request);
-        answer.responses[0].partition_responses[0].error_code
+        self.try_produce(request).expect("an answer to Produce")
+    }
+
+    /// The same, or nothing if the connection breaks.
+    pub(crate) fn try_produce(&mut self, request: &ProduceRequest) -> Option<i16> {
+        let mut body = BytesMut::new();
+        request.encode(&mut body, PRODUCE).ok()?;
+        self.correlation_id += 1;
+        let id = self.correlation_id;
+        let frame = request_frame(ApiKey::Produce, PRODUCE, id, "wrong", &body).ok()?;
+        write_frame(&mut self.stream, &frame).ok()?;
+        let Ok(Frame::Bytes(bytes)) = read_frame(&mut self.stream, FRAME_MAX) else { return None };
+        let mut bytes = Bytes::from(bytes);
+        read_response_header(ApiKey::Produce, PRODUCE, &mut bytes).ok()?;
+        let answer = ProduceResponse::decode(&mut bytes, PRODUCE).ok()?;
+        Some(answer.responses[0].partition_responses[0].error_code)
     }
 
     /// Sends a batch and does not wait for the answer.

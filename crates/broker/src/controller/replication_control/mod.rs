@@ -26,7 +26,7 @@ mod tests;
 /// Decides who leads and who is in sync.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct ReplicationControlManager {
-    /// Settings; never change.
+    /// Settings; of a topic they never change.
     topics: BTreeMap<Topic, TopicConfig>,
     /// What is under way, only where something is. From the metadata log, as the image is.
     unsettled: BTreeMap<TopicPartition, Unsettled>,
@@ -155,13 +155,23 @@ impl ReplicationControlManager {
         partition: &'a PartitionRegistration,
         is_acceptable_leader: &'a dyn Fn(BrokerId) -> bool,
     ) -> PartitionChangeBuilder<'a> {
-        let min_insync_replicas = self.topics[&tp.topic].min_insync_replicas;
+        let min_insync_replicas = self.config(tp.topic).min_insync_replicas;
         PartitionChangeBuilder::new(partition, is_acceptable_leader, min_insync_replicas)
+    }
+
+    /// The settings of `topic`; of one that came up without any, Kafka's defaults.
+    fn config(&self, topic: Topic) -> TopicConfig {
+        self.topics.get(&topic).cloned().unwrap_or_default()
+    }
+
+    /// Takes over the settings of a topic that comes up.
+    pub(super) fn configure(&mut self, topic: Topic, config: TopicConfig) {
+        self.topics.insert(topic, config);
     }
 
     /// How a leader is chosen when no operator asks (L-FO-5).
     fn unattended_election(&self, tp: TopicPartition) -> Election {
-        if self.topics[&tp.topic].unclean_leader_election_enable {
+        if self.config(tp.topic).unclean_leader_election_enable {
             Election::Unclean
         } else {
             Election::Online
