@@ -38,7 +38,7 @@ fn facts_below_the_beginning_of_a_log_go_and_the_others_are_judged_as_before() {
     let mut checker = Checker::new(&h.setup);
     h.observations.iter().for_each(|one| checker.observe(one));
     let mut dump = h.dump();
-    dump.at = dump.at + Duration::from_millis(3_600_000);
+    dump.at += Duration::from_millis(3_600_000);
     checker.settle(&dump, Duration::from_millis(1_000));
     assert_eq!(checker.size(), [3, 3, 0, 3], "all but the polls: the records are there");
     for replica in dump.replicas.iter_mut().filter(|replica| replica.partition == P0) {
@@ -51,7 +51,7 @@ fn facts_below_the_beginning_of_a_log_go_and_the_others_are_judged_as_before() {
     assert_eq!(checker.anomalies(), []);
     // What is kept is still asked for.
     for replica in dump.replicas.iter_mut().filter(|replica| replica.partition == P0) {
-        replica.batches.retain(|batch| batch.is_control());
+        replica.batches.retain(eosim_types::record::RecordBatch::is_control);
     }
     checker.finish(&dump);
     let found: Vec<_> = checker.anomalies().iter().map(|one| one.invariant).collect();
