@@ -22,6 +22,9 @@ var (
 	run       = os.Getenv("RUN")
 )
 
+// After so long without a record a member has done its part: longer than a coordinator takes to come back.
+const quiet = 15 * time.Second
+
 func check(err error) {
 	if err != nil {
 		panic(err)
@@ -114,38 +117,41 @@ func transactional(ctx context.Context) {
 	same(read(ctx, name, len(committed)), committed)
 }
 
-func transformer(ctx context.Context, member int, source, target string, done *sync.Map, left func(int) int) {
-	session, err := kgo.NewGroupTransactSession(kgo.SeedBrokers(bootstrap), kgo.ConsumerGroup("group-"+run),
-		kgo.TransactionalID(fmt.Sprintf("member-%d-%s", member, run)), kgo.ConsumeTopics(source),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets(),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DefaultProduceTopic(target))
-	check(err)
-	defer session.Close()
-	for left(0) > 0 {
-		check(ctx.Err())
-		patience, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
-		fetches := session.PollRecords(patience, 20)
-		cancel()
-		records := fetches.Records()
-		if len(records) == 0 {
-			continue
-		}
-		check(session.Begin())
-		for _, r := range records {
-			session.Produce(ctx, &kgo.Record{Key: r.Key, Value: append(r.Value, '!')}, nil)
-		}
-		committed, err := session.End(ctx, kgo.TryCommit)
-		if err != nil {
-			fmt.Println("  member", member, "goes on after", err)
-		}
-		for _, r := range records {
-			if _, known := done.LoadOrStore(string(r.Value), true); committed && !known {
-				left(1)
-			} else if !committed {
-				done.Delete(string(r.Value))
+// A member goes on until there has been nothing to read for a while. Of a transaction whose end failed nobody
+// knows what became (GroupTransactSession.End): the member leaves, and another one takes its place.
+func transformer(ctx context.Context, member int, source, target string) {
+	for idle := time.Now(); time.Since(idle) < quiet; {
+		session, err := kgo.NewGroupTransactSession(kgo.SeedBrokers(bootstrap), kgo.ConsumerGroup("group-"+run),
+			kgo.TransactionalID(fmt.Sprintf("member-%d-%s", member, run)), kgo.ConsumeTopics(source),
+			kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets(),
+			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DefaultProduceTopic(target))
+		check(err)
+		for ; err == nil && time.Since(idle) < quiet; check(ctx.Err()) {
+			patience, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+			records := session.PollRecords(patience, 20).Records()
+			cancel()
+			if len(records) > 0 {
+				err = attempt(ctx, session, records)
+				idle = time.Now()
 			}
 		}
+		session.Close()
+		if err != nil {
+			fmt.Println("  member", member, "begins anew after", err)
+		}
 	}
+}
+
+// One transaction over what was read; if it is aborted, that is read again.
+func attempt(ctx context.Context, session *kgo.GroupTransactSession, records []*kgo.Record) error {
+	if err := session.Begin(); err != nil {
+		return err
+	}
+	for _, r := range records {
+		session.Produce(ctx, &kgo.Record{Key: r.Key, Value: append(r.Value, '!')}, nil)
+	}
+	_, err := session.End(ctx, kgo.TryCommit)
+	return err
 }
 
 func transform(ctx context.Context) {
@@ -160,21 +166,12 @@ func transform(ctx context.Context) {
 	}
 	check(producer.Flush(ctx))
 	producer.Close()
-	var done sync.Map
-	var lock sync.Mutex
-	missing := count
-	left := func(less int) int {
-		lock.Lock()
-		defer lock.Unlock()
-		missing -= less
-		return missing
-	}
 	var members sync.WaitGroup
 	for member := 0; member < 2; member++ {
 		members.Add(1)
 		go func() {
 			defer members.Done()
-			transformer(ctx, member, source, target, &done, left)
+			transformer(ctx, member, source, target)
 		}()
 	}
 	members.Wait()

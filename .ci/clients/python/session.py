@@ -10,12 +10,14 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 BOOTSTRAP = sys.argv[1]
+# A connection that breaks again and again is waited for ever longer, up to 10 s, if nothing else is said.
+CLIENT = {"bootstrap.servers": BOOTSTRAP, "reconnect.backoff.max.ms": 250}
 RUN = os.environ.get("RUN", str(time.time_ns()))
 
 
 def topic(name, partitions):
     name = f"{name}-{RUN}"
-    admin = AdminClient({"bootstrap.servers": BOOTSTRAP})
+    admin = AdminClient(CLIENT)
     admin.create_topics([NewTopic(name, partitions, 3)])[name].result(30)
     return name
 
@@ -23,7 +25,7 @@ def topic(name, partitions):
 def read(name, partitions, count):
     """What a read_committed reader is given, up to `count` records and a while longer."""
     consumer = Consumer({
-        "bootstrap.servers": BOOTSTRAP, "group.id": f"reader-{RUN}", "enable.auto.commit": False,
+        **CLIENT, "group.id": f"reader-{RUN}", "enable.auto.commit": False,
         "auto.offset.reset": "earliest", "isolation.level": "read_committed",
     })
     consumer.assign([TopicPartition(name, p, 0) for p in range(partitions)])
@@ -38,23 +40,33 @@ def read(name, partitions, count):
     return sorted(values)
 
 
-def end(producer, commit):
+def insist(what, *arguments):
+    """Asks again as long as that may help, which it does within a minute and a half."""
+    until = time.time() + 90
     while True:
         try:
-            producer.commit_transaction(30) if commit else producer.abort_transaction(30)
-            return True
+            return what(*arguments)
         except KafkaException as error:
-            if error.args[0].retriable():
-                continue
-            if error.args[0].txn_requires_abort():
-                producer.abort_transaction(30)
-                return False
+            print("  after", error, flush=True)
+            if time.time() > until or not error.args[0].retriable():
+                raise
+
+
+def end(producer, commit):
+    """Ends a transaction; false if it could only be aborted."""
+    try:
+        insist(producer.commit_transaction if commit else producer.abort_transaction, 30)
+        return True
+    except KafkaException as error:
+        if not error.args[0].txn_requires_abort():
             raise
+        insist(producer.abort_transaction, 30)
+        return False
 
 
 def transactional(count):
     name = topic("transactional", 2)
-    producer = Producer({"bootstrap.servers": BOOTSTRAP, "transactional.id": f"py-{RUN}", "linger.ms": 1})
+    producer = Producer({**CLIENT, "transactional.id": f"py-{RUN}", "linger.ms": 1})
     producer.init_transactions(30)
     committed = []
     for number in range(count):
@@ -85,25 +97,26 @@ def attempt(consumer, producer, records, target):
         for record in records:
             producer.produce(target, record.value() + b"!", key=record.key())
         offsets = consumer.position(consumer.assignment())
-        producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 30)
+        insist(producer.send_offsets_to_transaction, offsets, consumer.consumer_group_metadata(), 30)
     except KafkaException as error:
-        if error.args[0].fatal():
+        if not error.args[0].txn_requires_abort():
             raise
-        return end(producer, False) and False
+        insist(producer.abort_transaction, 30)
+        return False
     return end(producer, True)
 
 
 def transformer(member, source, target, done, count, failures):
     try:
         consumer = Consumer({
-            "bootstrap.servers": BOOTSTRAP, "group.id": f"group-{RUN}", "enable.auto.commit": False,
+            **CLIENT, "group.id": f"group-{RUN}", "enable.auto.commit": False,
             "auto.offset.reset": "earliest", "isolation.level": "read_committed",
         })
-        producer = Producer({"bootstrap.servers": BOOTSTRAP, "transactional.id": f"member-{member}-{RUN}"})
+        producer = Producer({**CLIENT, "transactional.id": f"member-{member}-{RUN}"})
         producer.init_transactions(30)
         consumer.subscribe([source])
         until = time.time() + 90
-        while len(done) < count and time.time() < until:
+        while len(done) < count and time.time() < until and not failures:
             records = [r for r in consumer.consume(20, 0.2) if r.error() is None]
             if not records:
                 continue
@@ -113,12 +126,13 @@ def transformer(member, source, target, done, count, failures):
                 rewind(consumer)
         consumer.close()
     except Exception as error:  # the main thread tells
+        print("  member", member, "fails with", repr(error), flush=True)
         failures.append(error)
 
 
 def transform(count):
     source, target = topic("source", 4), topic("target", 2)
-    producer = Producer({"bootstrap.servers": BOOTSTRAP, "enable.idempotence": True})
+    producer = Producer({**CLIENT, "enable.idempotence": True})
     values = [f"x{n:05}" for n in range(count)]
     for value in values:
         producer.produce(source, value.encode(), key=value.encode())
@@ -138,7 +152,7 @@ def paused():
     """Sends within a transaction, is paused from outside for longer than its timeout, and then commits."""
     name = topic("paused", 1)
     producer = Producer({
-        "bootstrap.servers": BOOTSTRAP, "transactional.id": f"paused-{RUN}", "transaction.timeout.ms": 2000,
+        **CLIENT, "transactional.id": f"paused-{RUN}", "transaction.timeout.ms": 2000,
         "linger.ms": 0,
     })
     producer.init_transactions(30)
@@ -161,7 +175,7 @@ def paused():
 
 def successor():
     """Takes the place of the paused producer."""
-    producer = Producer({"bootstrap.servers": BOOTSTRAP, "transactional.id": f"paused-{RUN}"})
+    producer = Producer({**CLIENT, "transactional.id": f"paused-{RUN}"})
     producer.init_transactions(30)
     producer.begin_transaction()
     producer.produce(f"paused-{RUN}", b"new")
@@ -177,7 +191,7 @@ def inherited():
 def follow(name, over, written, read, failures):
     """Reads numbers that must follow on each other."""
     consumer = Consumer({
-        "bootstrap.servers": BOOTSTRAP, "group.id": f"load-{RUN}", "enable.auto.commit": False,
+        **CLIENT, "group.id": f"load-{RUN}", "enable.auto.commit": False,
         "auto.offset.reset": "error", "isolation.level": "read_committed",
     })
     consumer.assign([TopicPartition(name, p, 0) for p in range(2)])
@@ -201,7 +215,7 @@ def load(seconds):
     over, written, read, failures = threading.Event(), [0, 0], [0, 0], []
     reader = threading.Thread(target=follow, args=(name, over, written, read, failures))
     reader.start()
-    producer = Producer({"bootstrap.servers": BOOTSTRAP, "transactional.id": f"load-{RUN}", "linger.ms": 2})
+    producer = Producer({**CLIENT, "transactional.id": f"load-{RUN}", "linger.ms": 2})
     producer.init_transactions(30)
     until, transactions, aborted = time.time() + seconds, 0, 0
     while time.time() < until and not failures:

@@ -162,6 +162,9 @@ pub(crate) struct Facts {
     pub(crate) end_offsets: Vec<EndOffset>,
     pub(crate) delivered: Vec<Delivered>,
     pub(crate) holdings: Vec<Holding>,
+    /// The last value of which a send was forgotten; values are numbered in the order in which they
+    /// come up where anything is forgotten.
+    pub(crate) forgotten: Option<Value>,
     /// Broken assumptions, and whose.
     pub(crate) assertions: Vec<(ActorId, String)>,
     pub(crate) partitions: Vec<TopicPartition>,
@@ -189,6 +192,7 @@ impl Facts {
         self.delivered.clear();
         self.holdings.clear();
         self.assertions.clear();
+        self.forgotten = None;
         self.partitions.clear();
         self.positions.clear();
         for table in [

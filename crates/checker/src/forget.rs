@@ -1,7 +1,7 @@
 //! Which facts of a run without an end are of no use any more, and how they go.
 //!
 //! No Kafka counterpart. A send is kept as long as its record lies in a log or may still come to lie
-//! there; a transaction as long as it may still change or one of its sends is kept; what was read,
+//! there, but of those that were judged the newest only; a transaction as long as it may still change or one of its sends is kept; what was read,
 //! until it was judged; what lies at an offset, as long as the log reaches there. Facts point to each
 //! other by their places, so that all of them move at once.
 
@@ -16,16 +16,24 @@ use crate::table::{Table, index};
 /// that stands still).
 const LATEST: Duration = Duration::from_millis(600_000);
 
+/// No more sends than these are kept of those that were judged, the newest.
+const MOST: usize = 300_000;
+
 /// Where each fact goes; `None` if nowhere.
 type Moves = Vec<Option<Index>>;
 
 /// Forgets what cannot matter after `dump`, which `logs` were read from.
 pub(crate) fn forget(facts: &mut Facts, logs: &Logs, dump: &ClusterDump, after: Duration) {
     let is_old = |at: Instant| dump.at.since(at) > after;
-    let sends = moves(facts.sends.iter().map(|send| {
+    let excess = facts.sends.len().saturating_sub(MOST);
+    let is_kept = |(at, send): (usize, &Send)| {
         let is_answered = send.outcome.is_some() || dump.at.since(send.called.at) > LATEST;
-        !is_old(send.called.at) || !is_answered || is_in_log(send, logs)
-    }));
+        let is_judged = at < excess && may_be_forgotten(facts, send);
+        !is_old(send.called.at) || !is_answered || (is_in_log(send, logs) && !is_judged)
+    };
+    let sends = moves(facts.sends.iter().enumerate().map(is_kept));
+    let gone = facts.sends.iter().zip(&sends).filter(|(_, place)| place.is_none());
+    facts.forgotten = facts.forgotten.max(gone.map(|(send, _)| send.value).max());
     let has_sends = |transaction: &Transaction| {
         facts.sends_of(transaction).any(|at| sends[at as usize].is_some())
     };
@@ -44,6 +52,13 @@ pub(crate) fn forget(facts: &mut Facts, logs: &Logs, dump: &ClusterDump, after: 
     facts.send_at = moved(&facts.send_at, &sends);
     facts.transaction_at = moved(&facts.transaction_at, &transactions);
     forget_holdings(facts, logs, dump);
+}
+
+/// May a send be forgotten though its record is there? Not if its transaction goes on, or if it is the
+/// result of something: somebody may look for it yet.
+fn may_be_forgotten(facts: &Facts, send: &Send) -> bool {
+    let is_open = |at: Index| facts.transaction(at).ended.is_none();
+    send.input.is_none() && !send.transaction.is_some_and(is_open)
 }
 
 /// Does the record of `send` lie in a log, as far as that can be told?
@@ -161,7 +176,8 @@ fn forget_holdings(facts: &mut Facts, logs: &Logs, dump: &ClusterDump) {
     let (mut holdings, mut holding_at) = (Vec::new(), Table::default());
     for (key, at) in facts.holding_at.entries() {
         let (partition, offset) = Facts::held_at(key);
-        if offset >= begins[usize::try_from(partition).unwrap_or(usize::MAX)] {
+        let is_there = offset >= begins[usize::try_from(partition).unwrap_or(usize::MAX)];
+        if is_there && Some(facts.holdings[at as usize].value) > facts.forgotten {
             holding_at.put(key, index(holdings.len()));
             holdings.push(facts.holdings[at as usize]);
         }

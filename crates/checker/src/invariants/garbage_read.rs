@@ -4,7 +4,7 @@
 //! promised: anything about records of producers that were not observed
 //! ([`CheckerSetup::unobserved_sends`](crate::CheckerSetup)).
 
-use eosim_types::TopicPartition;
+use eosim_types::{TopicPartition, Value};
 
 use crate::anomaly::Report;
 use crate::facts::Index;
@@ -31,7 +31,7 @@ impl Invariant for Check {
         let Seen::Polled { poll, .. } = seen else { return };
         let poll = cx.facts.poll(poll);
         for record in cx.facts.delivered_by(poll) {
-            if let Some(why) = judge(cx, record.send, poll.partition) {
+            if let Some(why) = judge(cx, (record.value, record.send), poll.partition) {
                 let words = cx.words();
                 let what = words.record(record.value, poll.partition, record.offset);
                 let summary = format!("{} and was given {what}, {why}", words.poll(poll));
@@ -42,7 +42,7 @@ impl Invariant for Check {
 
     fn finish(&self, cx: Context<'_>, end: End<'_>, report: &mut Report) {
         for place in &end.logs.places {
-            if let Some(why) = judge(cx, place.send, place.partition) {
+            if let Some(why) = judge(cx, (place.value, place.send), place.partition) {
                 let summary = format!("the log holds {}, {why}", cx.words().place(place));
                 report.add(INFO.finding(place.value.0, &["logged", why], "L-REC-6", summary));
             }
@@ -53,11 +53,11 @@ impl Invariant for Check {
 /// Why a record does not belong into `partition`.
 fn judge(
     cx: Context<'_>,
-    send: Option<Index>,
+    (value, send): (Value, Option<Index>),
     partition: TopicPartition,
 ) -> Option<&'static str> {
     match send {
-        None if cx.setup.unobserved_sends => None,
+        None if cx.setup.unobserved_sends || Some(value) <= cx.facts.forgotten => None,
         None => Some("which nobody sent"),
         Some(send) if cx.facts.send(send).partition == partition => None,
         Some(send) if cx.facts.times_sent(send, partition) > 0 => None,

@@ -18,7 +18,7 @@ use bytes::Bytes;
 /// A topic that nobody has laid out has so many partitions (`num.partitions`).
 const PARTITIONS: u32 = 1;
 /// `log.retention.bytes`: logs lie in memory.
-const RETENTION_BYTES: i64 = 16 << 20;
+const RETENTION_BYTES: i64 = 8 << 20;
 /// `log.segment.bytes`: retention takes whole segments.
 const SEGMENT_BYTES: i32 = 1 << 20;
 /// The most partitions of a topic.
