@@ -88,6 +88,7 @@ pub fn serve(
         record::write(kept, &record::header(&plan, seed, defects, &endpoints, clock_ms))?;
     }
     let mut session = Session::begin(plan, seed, defects, endpoints, clock_ms);
+    let brokers: Vec<BrokerId> = session.served.brokers().collect();
     let began = time::Instant::now();
     let first = session.served.now();
     while !ends() && lasts.is_none_or(|lasts| began.elapsed() < lasts) {
@@ -101,6 +102,9 @@ pub fn serve(
         let passed = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         let at = first + Duration::from_micros(passed);
         session.advance_to(at);
+        for &broker in &brokers {
+            gateway.set_up(broker, session.served.is_up(broker));
+        }
         if !inputs.is_empty() {
             if let Some(kept) = &mut kept {
                 record::write(kept, &record::moment(at, &inputs))?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -26,6 +26,8 @@ const ANSWERS_MAX: usize = 256;
 const REQUESTS_MAX: usize = 4_096;
 /// Stack of a connection's threads, bytes.
 const STACK: usize = 256 << 10;
+/// How long a connection to a dead broker may take to say something.
+const REFUSED_WITHIN: Duration = Duration::from_millis(100);
 /// How often a reader looks whether there is room again.
 const ROOM_EVERY: Duration = Duration::from_millis(2);
 
@@ -52,6 +54,8 @@ struct Shared {
     open: AtomicUsize,
     unread: AtomicUsize,
     next: AtomicUsize,
+    /// Which brokers are dead.
+    down: BTreeMap<BrokerId, AtomicBool>,
     inputs: SyncSender<Event>,
 }
 
@@ -95,7 +99,9 @@ impl Gateway {
     ) -> io::Result<Self> {
         let (inputs, events) = sync_channel(REQUESTS_MAX);
         let (open, unread, next) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-        let shared = Arc::new(Shared { limits, open, unread, next, inputs });
+        let ids = (1..=brokers).filter_map(|number| i32::try_from(number).ok()).map(BrokerId);
+        let down = ids.map(|id| (id, AtomicBool::new(false))).collect();
+        let shared = Arc::new(Shared { limits, open, unread, next, down, inputs });
         if let Some(address) = control {
             let address = http::listen(address, shared.inputs.clone())?;
             tell(&format!("control at http://{address}"));
@@ -121,6 +127,13 @@ impl Gateway {
 
     pub(super) fn endpoints(&self) -> BTreeMap<BrokerId, (String, u16)> {
         self.endpoints.clone()
+    }
+
+    /// From now on a broker is dead, or lives.
+    pub(super) fn set_up(&self, broker: BrokerId, up: bool) {
+        if let Some(down) = self.shared.down.get(&broker) {
+            down.store(!up, Ordering::Relaxed);
+        }
     }
 
     /// The next input.
@@ -217,6 +230,10 @@ fn host(ip: IpAddr) -> String {
 fn accept(listener: &TcpListener, broker: BrokerId, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
+        if shared.down.get(&broker).is_some_and(|down| down.load(Ordering::Relaxed)) {
+            refuse(stream);
+            continue;
+        }
         if shared.open.fetch_add(1, Ordering::Relaxed) >= shared.limits.connections {
             shared.open.fetch_sub(1, Ordering::Relaxed);
             let line = format!("broker-{broker}: a connection refused, there are too many");
@@ -230,6 +247,13 @@ fn accept(listener: &TcpListener, broker: BrokerId, shared: &Arc<Shared>) {
             shared.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
+}
+
+/// A process that is dead listens no more. Here the port stays taken: what was sent and not read makes
+/// that the connection is reset, which clients take for a refusal, and an end of file not always.
+fn refuse(stream: TcpStream) {
+    let patience = stream.set_read_timeout(Some(REFUSED_WITHIN));
+    let _ = patience.and_then(|()| stream.peek(&mut [0]));
 }
 
 /// Starts the threads of a connection.
