@@ -231,7 +231,7 @@ fn accept(listener: &TcpListener, broker: BrokerId, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
         if shared.down.get(&broker).is_some_and(|down| down.load(Ordering::Relaxed)) {
-            refuse(stream);
+            refuse(&stream);
             continue;
         }
         if shared.open.fetch_add(1, Ordering::Relaxed) >= shared.limits.connections {
@@ -251,7 +251,7 @@ fn accept(listener: &TcpListener, broker: BrokerId, shared: &Arc<Shared>) {
 
 /// A process that is dead listens no more. Here the port stays taken: what was sent and not read makes
 /// that the connection is reset, which clients take for a refusal, and an end of file not always.
-fn refuse(stream: TcpStream) {
+fn refuse(stream: &TcpStream) {
     let patience = stream.set_read_timeout(Some(REFUSED_WITHIN));
     let _ = patience.and_then(|()| stream.peek(&mut [0]));
 }
