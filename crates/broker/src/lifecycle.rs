@@ -133,6 +133,7 @@ impl BrokerLifecycleManager {
             broker: io.spec.id,
             incarnation: self.incarnation,
             previous_broker_epoch: self.previous_broker_epoch,
+            supported_transaction_version: io.env.kafka.supported_transaction_version(),
         };
         io.send_to_controller(lane::HEARTBEAT, Call::BrokerRegistration, request);
     }

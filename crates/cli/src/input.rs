@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use eosim_runner::{InputError, Override, ScenarioFile, invariants};
-use eosim_types::{Defect, DefectSet};
+use eosim_types::{Capability, Defect, DefectSet};
 
 use crate::args::ModelArgs;
 use crate::output;
@@ -17,6 +17,8 @@ const REGRESSIONS: &str = "regressions";
 pub struct Model {
     /// Values of scenarios that are replaced.
     pub overrides: Vec<Override>,
+    /// So many of them, the first, ask for another release.
+    pub of_release: usize,
     /// Switches that are on.
     pub defects: DefectSet,
 }
@@ -28,11 +30,16 @@ impl Model {
     /// If a replacement cannot be read, or there is no such defect.
     pub fn of(args: &ModelArgs) -> Result<Self, InputError> {
         let kafka = args.kafka.map(|kafka| format!("kafka=\"{}\"", kafka.name()));
-        let level = args.transaction_version.map(|level| format!("transaction_version={level}"));
+        // A release that knows one level alone is asked for with that level.
+        let only = args.kafka.filter(|kafka| !kafka.has(Capability::EpochPerTransaction));
+        let level = args.transaction_version.or(only.map(|_| 0));
+        let level = level.map(|level| format!("transaction_version={level}"));
         let flags = [("--kafka", kafka), ("--transaction-version", level)];
-        let flags = flags.iter().filter_map(|(flag, set)| Some(replacement(flag, set.as_ref()?)));
+        let flags: Vec<_> =
+            flags.iter().filter_map(|(flag, set)| Some(replacement(flag, set.as_ref()?))).collect();
         let sets = args.sets.iter().map(|set| replacement("--set", set));
-        let overrides = flags.chain(sets);
+        let of_release = flags.len();
+        let overrides = flags.into_iter().chain(sets);
         let released = if args.as_released { DefectSet::as_released() } else { DefectSet::NONE };
         let released = args.repairs.iter().try_fold(released, |set, name| {
             Ok::<_, InputError>(set.without(upstream_finding("--repair", name)?))
@@ -40,7 +47,7 @@ impl Model {
         let defects = args.defects.iter().try_fold(released, |set, name| {
             Ok::<_, InputError>(set.with(defect("--defect", name)?))
         })?;
-        Ok(Self { overrides: overrides.collect::<Result<_, _>>()?, defects })
+        Ok(Self { overrides: overrides.collect::<Result<_, _>>()?, of_release, defects })
     }
 }
 
@@ -94,14 +101,30 @@ pub fn scenario(path: &Path, model: &Model) -> Result<ScenarioFile, InputError> 
     ScenarioFile::read(path, &model.overrides, &invariant_names())
 }
 
-/// The scenarios that `paths` name, files or folders, each once: regressions first, then by path.
+/// The scenarios that `paths` name, files or folders, each once: regressions first, then by path. What
+/// is found in a folder and cannot be on the release that is asked for is named on standard error and
+/// left out.
 ///
 /// # Errors
 /// If one cannot be read or is wrong, or two have one name.
 pub fn scenarios(paths: &[PathBuf], model: &Model) -> Result<Vec<ScenarioFile>, InputError> {
     let mut read = Vec::new();
-    scenario_paths(paths)?.iter().try_for_each(|file| add(&mut read, file, model))?;
+    for file in scenario_paths(paths)? {
+        match add(&mut read, &file, model) {
+            Err(error) if !paths.contains(&file) && is_of_another_release(&file, model) => {
+                output::print_error(format!("left out: {error}"));
+            }
+            added => added?,
+        }
+    }
     Ok(read)
+}
+
+/// Is only the release that `model` asks for at odds with the scenario?
+fn is_of_another_release(file: &Path, model: &Model) -> bool {
+    let overrides = model.overrides.iter().skip(model.of_release).cloned().collect();
+    let own = Model { overrides, of_release: 0, defects: model.defects };
+    model.of_release > 0 && scenario(file, &own).is_ok()
 }
 
 /// The same to look at, not to run: one that is wrong is named on standard error and left out.

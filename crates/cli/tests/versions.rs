@@ -51,6 +51,23 @@ fn the_commands_of_an_affair_show_it_and_what_repaired_it() {
         .assert_eq(verdict.unwrap_or_default());
 }
 
+/// Of a folder, what the release can have is swept, and what it cannot have is named; 3.9 has level 0.
+#[test]
+fn a_sweep_of_another_release_leaves_out_what_it_cannot_have() {
+    let folder = Folder::new();
+    folder.copy_library("idempotence/lost-responses.json");
+    let two_phase = "transactions/two-phase-commit-late-init.json";
+    folder.copy_library(two_phase);
+    let sweep = ["sweep", "scenarios", "--count", "2", "--set", "requires=[]", "--kafka", "3.9"];
+    let swept = folder.ends(&sweep, 0);
+    assert!(swept.out.contains("2 seeds, 0 failed"), "{}", swept.out);
+    let told = format!("left out: scenarios/{two_phase}: ");
+    assert!(swept.err.contains(&told), "{}", swept.err);
+    let named = format!("scenarios/{two_phase}");
+    let refused = folder.ends(&["sweep", &named, "--count", "1", "--kafka", "3.9"], 2);
+    assert!(refused.err.contains("Kafka 4.1 or newer, not 3.9"), "{}", refused.err);
+}
+
 #[test]
 fn an_unknown_affair_is_told_with_the_nearest() {
     let folder = Folder::new();

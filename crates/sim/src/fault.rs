@@ -174,7 +174,8 @@ pub enum Command {
         /// How.
         kind: CrashKind,
     },
-    /// A dead process begins again; without effect if it lives.
+    /// A dead process begins again; one that is told to stop, as soon as it has ended; without
+    /// effect on any other.
     Restart {
         /// Who.
         actor: ActorId,
@@ -183,6 +184,8 @@ pub enum Command {
     RequestStop {
         /// Who.
         actor: ActorId,
+        /// How long after it has ended it begins again, if it does so by itself.
+        down: Option<Duration>,
     },
     /// A process stalls (GC): its events are withheld, in order, while the clock goes on.
     Pause {

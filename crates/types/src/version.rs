@@ -114,6 +114,16 @@ impl KafkaVersion {
         Self::ALL.iter().find(is_named).copied()
     }
 
+    /// The highest level of `transaction.version` that this version supports; every lower one, too.
+    #[must_use]
+    pub const fn supported_transaction_version(self) -> TransactionVersion {
+        if self.has(Capability::EpochPerTransaction) {
+            TransactionVersion::Tv2
+        } else {
+            TransactionVersion::Tv0
+        }
+    }
+
     /// Does this version answer `request`? It closes the connection on a version of the request
     /// that it does not know.
     #[must_use]

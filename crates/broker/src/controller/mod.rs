@@ -208,7 +208,9 @@ impl Controller {
                 replication.alter_partition_reassignments(image, &request, env).into()
             }
             Request::UpdateFeatures(request) => {
-                feature_control::update_features(image, request, env).into()
+                let supported =
+                    self.cluster_control.supported_transaction_version(image, &self.config);
+                feature_control::update_features(image, request, supported, env).into()
             }
             Request::FetchMetadata(request) => {
                 self.metadata_fetches.fetch(image, request, token, env.now, out);
@@ -247,7 +249,8 @@ impl Actor for Controller {
     fn operate(&mut self, cx: &mut Cx<'_>, operation: Operation, out: &mut Outbox) -> bool {
         let known = self.image.version;
         let (replication, image) = (&mut self.replication_control, &mut self.image);
-        operation::carry_out(replication, image, operation, &mut cx.env);
+        let supported = self.cluster_control.supported_transaction_version(image, &self.config);
+        operation::carry_out(replication, image, operation, supported, &mut cx.env);
         let has_changed = self.image.version > known;
         if has_changed {
             self.metadata_fetches.complete_all(&self.image, out);

@@ -21,11 +21,12 @@ use super::replication_control::ReplicationControlManager;
 /// Fewer replicas than these are not asked for, if there are as many brokers.
 const FEWEST_REPLICAS: usize = 2;
 
-/// Carries out `operation` on the newest image.
+/// Carries out `operation` on the newest image; every broker has the features `supported`.
 pub(super) fn carry_out(
     replication: &mut ReplicationControlManager,
     image: &mut Arc<MetadataImage>,
     operation: Operation,
+    supported: TransactionVersion,
     env: &mut Env<'_>,
 ) {
     match operation {
@@ -42,7 +43,7 @@ pub(super) fn carry_out(
         }
         Operation::ChangeFeature => {
             let transaction_version = other_version(image.transaction_version);
-            update_features(image, UpdateFeaturesRequest { transaction_version }, env);
+            update_features(image, UpdateFeaturesRequest { transaction_version }, supported, env);
         }
         Operation::Housekeeping => {}
         Operation::CreateTopic { topic, partitions, replicas } => {
@@ -127,7 +128,9 @@ mod tests {
         let mut image = Arc::new(cluster(&[1, 2, 3], &[&[1]]).initial_image());
         let mut replication = ReplicationControlManager::new(Default::default());
         let mut operate = |image: &mut Arc<MetadataImage>, operation| {
-            with_env(|env| carry_out(&mut replication, image, operation, env));
+            with_env(|env| {
+                carry_out(&mut replication, image, operation, TransactionVersion::Tv2, env)
+            });
             image.partition_count(Topic(9))
         };
         let create = |partitions| Operation::CreateTopic { topic: 9, partitions, replicas: 2 };
@@ -146,7 +149,9 @@ mod tests {
         let mut levels = Vec::new();
         for _ in 0..3 {
             let operation = Operation::ChangeFeature;
-            with_env(|env| carry_out(&mut replication, &mut image, operation, env));
+            with_env(|env| {
+                carry_out(&mut replication, &mut image, operation, TransactionVersion::Tv2, env)
+            });
             levels.push(image.transaction_version);
         }
         assert_eq!(

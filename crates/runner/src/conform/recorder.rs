@@ -138,7 +138,7 @@ impl Recorder {
 fn command(actor: ActorId, what: Process) -> Command {
     match what {
         Process::Kill => Command::Crash { actor, kind: CrashKind::Process },
-        Process::Stop => Command::RequestStop { actor },
+        Process::Stop => Command::RequestStop { actor, down: None },
         Process::Start => Command::Restart { actor },
         Process::Pause => Command::Pause { actor },
         Process::Resume => Command::Resume { actor },

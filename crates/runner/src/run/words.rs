@@ -27,7 +27,7 @@ pub(super) fn command(command: &Command) -> String {
     match *command {
         Command::Crash { actor, kind } => format!("{} dies ({})", name(actor), death(kind)),
         Command::Restart { actor } => format!("{} is started again", name(actor)),
-        Command::RequestStop { actor } => format!("{} is told to stop", name(actor)),
+        Command::RequestStop { actor, .. } => format!("{} is told to stop", name(actor)),
         Command::Pause { actor } => format!("{} stalls", name(actor)),
         Command::Resume { actor } => format!("{} goes on", name(actor)),
         Command::Reset { from, to } => {

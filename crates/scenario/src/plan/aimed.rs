@@ -299,8 +299,8 @@ pub struct CrashAction {
     pub until: Option<When>,
 }
 
-/// A process is asked to stop in good order and is started again: after `down_ms`, or at the
-/// moment of `until`; if it has not stopped by then, when the faults are over.
+/// A process is asked to stop in good order and is started again: `down_ms` after it has ended, or at
+/// the moment of `until`; if it has not ended by then, as soon as it has.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopAction {
@@ -308,7 +308,7 @@ pub struct StopAction {
     /// name.
     #[schemars(with = "ActorName")]
     pub who: String,
-    /// How long after the request it is started again.
+    /// How long after its end it is started again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Millis")]
     pub down_ms: Option<u64>,

@@ -3,14 +3,14 @@
 use std::hash::Hash;
 
 use eosim_actor::{Actor, Choices, CrashKind, Cx, Event, Operation};
-use eosim_types::ActorId;
+use eosim_types::{ActorId, Duration};
 
 use super::World;
 use super::connection::NONE;
 use super::network::{Taken, timer_of};
-use super::process::{Condition, Process};
+use super::process::{Condition, Process, Stop};
 use super::queue::Body;
-use crate::fault::{Cause, Command, FaultCx, FaultHook};
+use crate::fault::{Cause, Command, FaultCx, FaultHook, Order};
 use crate::listener::{Listener, Stamp};
 
 impl<A, C, F, L> World<A, C, F, L>
@@ -54,10 +54,7 @@ where
         let effective = match command {
             Command::Crash { actor, kind } => self.crash(actor, kind),
             Command::Restart { actor } => self.restart(actor),
-            Command::RequestStop { actor } => {
-                self.queue.push(self.now, Body::StopRequested(u32::from(actor.0)));
-                self.is_up(actor)
-            }
+            Command::RequestStop { actor, down } => self.request_stop(actor, Stop { cause, down }),
             Command::Pause { actor } => self.pause(actor, cause),
             Command::Resume { actor } => self.resume(actor),
             Command::Reset { from, to } => self.reset_connections(from, to),
@@ -91,13 +88,24 @@ where
         }
     }
 
+    /// It hears that it is to stop; returns whether it runs.
+    fn request_stop(&mut self, actor: ActorId, stop: Stop) -> bool {
+        self.queue.push(self.now, Body::StopRequested(u32::from(actor.0)));
+        let runs = self.is_up(actor);
+        if runs {
+            self.processes[usize::from(actor.0)].stop = Some(stop);
+        }
+        runs
+    }
+
     /// A process dies; returns whether that interrupted anything.
     fn crash(&mut self, actor: ActorId, kind: CrashKind) -> bool {
         if !self.is_up(actor) {
             return false;
         }
         let mut interrupted = self.processes[usize::from(actor.0)].cancel_timers();
-        self.processes[usize::from(actor.0)].condition = Condition::Down;
+        let process = &mut self.processes[usize::from(actor.0)];
+        (process.condition, process.stop) = (Condition::Down, None);
         for slot in self.connections.indices() {
             interrupted |= self.opener_dies(slot, actor);
             interrupted |= self.receiver_dies(slot, actor);
@@ -149,6 +157,8 @@ where
         if process.condition == Condition::Down {
             process.restart(self.now);
             self.queue.push(self.now, Body::Started(u32::from(actor.0)));
+        } else if let Some(stop) = &mut process.stop {
+            stop.down.get_or_insert(Duration::ZERO);
         }
         false
     }
@@ -169,7 +179,12 @@ where
 
     /// The process ends by itself.
     pub(super) fn exit(&mut self, actor: ActorId, kind: CrashKind) {
+        let stop = self.processes[usize::from(actor.0)].stop;
         self.crash(actor, kind);
+        if let Some(Stop { cause, down: Some(down) }) = stop {
+            let command = Command::Restart { actor };
+            self.orders.push(Order { at: self.now + down, cause, command });
+        }
     }
 
     /// Its effect is reported when the first event is withheld.

@@ -2,7 +2,7 @@
 
 use eosim_actor::{Lane, TimerKey};
 use eosim_types::version::KafkaVersion;
-use eosim_types::{ActorId, Instant};
+use eosim_types::{ActorId, Duration, Instant};
 
 use super::queue::Body;
 use crate::fault::Cause;
@@ -38,6 +38,15 @@ pub(super) enum Condition {
     Down,
 }
 
+/// A process was told to stop in good order, and has not ended yet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Stop {
+    /// By what.
+    pub(super) cause: Cause,
+    /// How long it is to be down, if it begins again by itself.
+    pub(super) down: Option<Duration>,
+}
+
 /// A process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Process {
@@ -45,6 +54,7 @@ pub(super) struct Process {
     /// How far its clock is off by itself, if a fault has set it since.
     own_clock_skew_ms: Option<i64>,
     pub(super) condition: Condition,
+    pub(super) stop: Option<Stop>,
     /// It has not heard yet that it begins.
     pub(super) starting: bool,
     /// The connection in use to each (receiver, lane), if any.
@@ -93,7 +103,7 @@ impl Process {
     pub(super) fn reset(&mut self) {
         (self.node, self.own_clock_skew_ms) = (Node::default(), None);
         self.condition = Condition::Up;
-        self.starting = true;
+        (self.stop, self.starting) = (None, true);
         self.connections.clear();
         self.timers.clear();
         self.withheld.clear();

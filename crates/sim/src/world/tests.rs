@@ -315,12 +315,31 @@ fn a_crash_forgets_timers_and_requests() {
 #[test]
 fn a_process_that_exits_is_dead() {
     let mut kit = plain();
-    kit.order(Command::RequestStop { actor: SERVER });
+    kit.order(Command::RequestStop { actor: SERVER, down: None });
     kit.settle_all();
     assert!(!kit.is_up(SERVER));
     kit.order(Command::Heal);
     kit.settle_all();
     assert!(kit.is_up(SERVER) && kit.actors[0].lives == 2);
+}
+
+#[test]
+fn a_process_that_ends_late_is_down_as_long_as_was_ordered_and_begins_again() {
+    for (down, restart) in [(Some(Duration(3_000)), false), (None, true)] {
+        let mut kit = plain();
+        kit.order(Command::Pause { actor: SERVER });
+        kit.order(Command::RequestStop { actor: SERVER, down });
+        if restart {
+            kit.order(Command::Restart { actor: SERVER });
+        }
+        kit.advance(Duration(9_000));
+        assert_eq!(kit.actors[0].lives, 1, "it stalls, and has not heard of it");
+        kit.order(Command::Resume { actor: SERVER });
+        kit.advance(Duration(2_999));
+        assert_eq!(kit.is_up(SERVER), restart);
+        kit.advance(Duration(3_000));
+        assert!(kit.is_up(SERVER) && kit.actors[0].lives == 2);
+    }
 }
 
 #[test]

@@ -70,6 +70,8 @@ pub struct BrokerRegistrationRequest {
     pub incarnation: u64,
     /// The broker epoch of the life before, if that one stopped in good order; -1 otherwise.
     pub previous_broker_epoch: i64,
+    /// The highest level of the feature `transaction.version` that it supports.
+    pub supported_transaction_version: TransactionVersion,
 }
 
 /// `BrokerRegistrationResponse`.

@@ -12,8 +12,10 @@ use alloc::sync::Arc;
 
 use eosim_types::message::{BrokerRegistrationRequest, BrokerRegistrationResponse};
 use eosim_types::metadata::{BrokerMetadata, MetadataImage};
+use eosim_types::version::TransactionVersion;
 use eosim_types::{BrokerId, Env, ErrorCode};
 
+use super::config::ControllerConfig;
 use super::replication_control::ReplicationControlManager;
 
 mod broker_heartbeat_manager;
@@ -25,12 +27,15 @@ pub(super) use broker_heartbeat_manager::{BrokerControlState, BrokerHeartbeatMan
 pub(super) struct ClusterControlManager {
     /// The incarnation that registered last; none while the life of the beginning lasts.
     incarnations: BTreeMap<BrokerId, u64>,
+    /// What the life that registered last supports; none while the life of the beginning lasts.
+    supported: BTreeMap<BrokerId, TransactionVersion>,
     /// Sessions; not durable.
     pub(super) heartbeat_manager: BrokerHeartbeatManager,
 }
 
 impl ClusterControlManager {
-    /// `registerBroker`: first ends the life before, then registers the new one, fenced.
+    /// `registerBroker`: first ends the life before, then registers the new one, fenced. A broker that
+    /// does not support the finalized features may not join (C-TV-1).
     pub(super) fn register_broker(
         &mut self,
         image: &mut Arc<MetadataImage>,
@@ -38,19 +43,38 @@ impl ClusterControlManager {
         request: BrokerRegistrationRequest,
         env: &mut Env<'_>,
     ) -> BrokerRegistrationResponse {
-        let BrokerRegistrationRequest { broker, incarnation, previous_broker_epoch } = request;
+        let BrokerRegistrationRequest { broker, incarnation, previous_broker_epoch, .. } = request;
         let broker_epoch = image.brokers.get(&broker).map_or(-1, |b| b.broker_epoch);
         match self.incarnations.get(&broker) {
             Some(&known) if incarnation == known => return registered(broker_epoch),
             // A registration of an earlier life that was long under way.
-            Some(&known) if incarnation < known => return refusal(),
+            Some(&known) if incarnation < known => {
+                return refusal(ErrorCode::DuplicateBrokerRegistration);
+            }
             _ => {}
+        }
+        if request.supported_transaction_version < image.transaction_version {
+            return refusal(ErrorCode::UnsupportedVersion);
         }
         let is_clean_shutdown = previous_broker_epoch == broker_epoch;
         replication_control.handle_broker_shutdown(image, broker, is_clean_shutdown, env);
         self.heartbeat_manager.remove(broker);
         self.incarnations.insert(broker, incarnation);
+        self.supported.insert(broker, request.supported_transaction_version);
         registered(replay_register_broker(image, broker))
+    }
+
+    /// `brokerSupported`: the highest level of `transaction.version` that every registered broker
+    /// supports, fenced or not. Brokers that have not registered yet are as `config` says.
+    pub(super) fn supported_transaction_version(
+        &self,
+        image: &MetadataImage,
+        config: &ControllerConfig,
+    ) -> TransactionVersion {
+        let first_life = |broker| config.kafka_of(broker).supported_transaction_version();
+        let all = image.brokers.keys();
+        let all = all.map(|&id| self.supported.get(&id).copied().unwrap_or_else(|| first_life(id)));
+        all.min().unwrap_or_default()
     }
 }
 
@@ -93,7 +117,6 @@ const fn registered(broker_epoch: i64) -> BrokerRegistrationResponse {
     BrokerRegistrationResponse { error: ErrorCode::None, broker_epoch }
 }
 
-const fn refusal() -> BrokerRegistrationResponse {
-    let error = ErrorCode::DuplicateBrokerRegistration;
+const fn refusal(error: ErrorCode) -> BrokerRegistrationResponse {
     BrokerRegistrationResponse { error, broker_epoch: -1 }
 }

@@ -7,6 +7,7 @@ use eosim_types::message::{
     AllocateProducerIdsRequest, AlterPartitionRequest, AlterPartitionResponse,
     BrokerHeartbeatRequest, BrokerRegistrationRequest, FetchMetadataRequest, Response,
 };
+use eosim_types::version::TransactionVersion;
 use eosim_types::{BrokerId, DefectSet, ErrorCode, LeaderEpoch, TopicPartition};
 
 use super::world::{TP, World, state};
@@ -202,13 +203,20 @@ fn a_new_life_is_fenced_until_it_has_caught_up_with_its_registration() {
 #[test]
 fn registrations_are_idempotent_and_earlier_lives_are_refused() {
     let mut world = three(1);
-    let mut register = |incarnation| {
-        let (broker, previous_broker_epoch) = (BrokerId(2), -1);
-        let request = BrokerRegistrationRequest { broker, incarnation, previous_broker_epoch };
+    let mut register_as = |incarnation, supported_transaction_version| {
+        let request = BrokerRegistrationRequest {
+            broker: BrokerId(2),
+            incarnation,
+            previous_broker_epoch: -1,
+            supported_transaction_version,
+        };
         let response = world.ask(request);
         let Response::BrokerRegistration(response) = response else { panic!("{response:?}") };
         (response.error, response.broker_epoch)
     };
+    let too_old = register_as(2, TransactionVersion::Tv0);
+    assert_eq!(too_old, (ErrorCode::UnsupportedVersion, -1), "version 2 is finalized");
+    let mut register = |incarnation| register_as(incarnation, TransactionVersion::Tv2);
     let first = register(2);
     assert_eq!(first.0, ErrorCode::None);
     assert_eq!(register(2), first);

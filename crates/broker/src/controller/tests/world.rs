@@ -11,6 +11,7 @@ use eosim_types::message::{
     Response,
 };
 use eosim_types::metadata::PartitionMetadata;
+use eosim_types::version::TransactionVersion;
 use eosim_types::{
     ActorId, BrokerId, DefectSet, Duration, Env, ErrorCode, Instant, Marks, TopicPartition,
 };
@@ -213,6 +214,7 @@ impl World {
             broker: BrokerId(broker),
             incarnation: life.incarnation,
             previous_broker_epoch: if stopped { life.broker_epoch } else { -1 },
+            supported_transaction_version: TransactionVersion::Tv2,
         };
         let response = self.ask(request);
         let Response::BrokerRegistration(response) = response else { panic!("{response:?}") };

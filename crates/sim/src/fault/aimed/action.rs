@@ -48,7 +48,7 @@ pub enum Action {
     Stop {
         /// Who.
         who: Whom,
-        /// How long after.
+        /// How long it stays down once it has ended.
         down: Option<Duration>,
     },
     /// A process stalls.
@@ -96,8 +96,10 @@ impl Action {
             }
             Self::Stop { who, down } => {
                 let Some(actor) = who.among(occasion) else { return };
-                cx.order(cx.now, Command::RequestStop { actor });
-                last(cx, down, Command::Restart { actor }, ends);
+                cx.order(cx.now, Command::RequestStop { actor, down });
+                if down.is_none() {
+                    ends.push(Command::Restart { actor });
+                }
             }
             Self::Pause { who, lasts } => {
                 let Some(actor) = who.among(occasion) else { return };
