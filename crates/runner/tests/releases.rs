@@ -10,6 +10,10 @@ use eosim_types::{Defect, DefectSet};
 
 /// Its coordinator is broker 2, and broker 1 leads what is written.
 const LATE_MARKER: &str = include_str!("../../../scenarios/transactions/late-marker.json");
+/// Breaks a promise on the newest release; older ones have nothing of what it is about.
+const LATE_INIT: &str =
+    include_str!("../../../scenarios/transactions/two-phase-commit-late-init.json");
+
 struct Silent;
 
 impl Progress for Silent {
@@ -17,9 +21,21 @@ impl Progress for Silent {
 }
 
 fn late_marker(sets: &[&str]) -> ScenarioFile {
+    parse(LATE_MARKER, sets)
+}
+
+fn parse(text: &str, sets: &[&str]) -> ScenarioFile {
     let sets: Vec<_> = sets.iter().map(|set| set.parse().expect("a replacement")).collect();
-    let known = ["early-read", "aborted-read", "torn-transaction", "committed-lost"];
-    ScenarioFile::parse("late-marker.json", LATE_MARKER, &sets, &known).expect("a scenario")
+    let known =
+        ["early-read", "aborted-read", "torn-transaction", "committed-lost", "decision-lost"];
+    ScenarioFile::parse("scenario.json", text, &sets, &known).expect("a scenario")
+}
+
+fn sweep(scenario: ScenarioFile) -> SweepSummary {
+    let stop = AtomicBool::new(false);
+    let mut summary = with(scenario, |sweep| sweep.run(&stop, &mut Silent));
+    summary.conclude();
+    summary
 }
 
 fn with<T>(scenario: ScenarioFile, run: impl FnOnce(&Sweep<'_>) -> T) -> T {
@@ -63,15 +79,21 @@ fn what_is_ported_back_is_as_in_the_release_that_has_it() {
 
 #[test]
 fn a_failure_that_a_later_release_repairs_is_named_and_not_counted() {
-    let scenario = late_marker(&[r#"kafka="4.1""#]);
-    let stop = AtomicBool::new(false);
-    let mut summary = with(scenario, |sweep| sweep.run(&stop, &mut Silent));
-    summary.conclude();
+    let summary = sweep(late_marker(&[r#"kafka="4.1""#]));
     let repaired: Vec<_> = summary.scenarios[0].repaired.iter().collect();
     assert_eq!(repaired, [(&"KIP-1228".to_string(), &(1, 0))]);
     assert_eq!((summary.failed, summary.failures.len()), (0, 0));
     let again = SweepSummary::restore(&summary.state()).expect("a state of this build");
     assert_eq!(again.scenarios[0].repaired, summary.scenarios[0].repaired);
+}
+
+#[test]
+fn what_fails_in_another_way_than_expected_may_be_repaired_too() {
+    let summary = sweep(parse(LATE_INIT, &[r#"kafka="4.4""#]));
+    let repaired: Vec<_> = summary.scenarios[0].repaired.iter().collect();
+    assert_eq!(repaired, [(&"KIP-939".to_string(), &(1, 0))]);
+    let summary = sweep(parse(LATE_INIT, &[]));
+    assert_eq!((summary.failed, summary.scenarios[0].repaired.len()), (0, 0));
 }
 
 #[test]

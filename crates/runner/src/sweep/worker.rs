@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use eosim_actor::{Choices, Site, Stream};
 use eosim_checker::Verdict;
-use eosim_scenario::plan::Expectation;
 use eosim_scenario::{Plan, ScenarioFile};
 use eosim_sim::Seeded;
 use eosim_types::{ActorId, DefectSet};
@@ -113,15 +112,15 @@ impl<'a> Worker<'a> {
         SeedResult { scenario, seed, run, second_digest, marks, repaired_by }
     }
 
-    /// If the seed fails and would not with what later releases changed: the tickets. A scenario that
-    /// expects to be broken says itself by what, and with a switch on it is the switch that is sought.
+    /// If the seed fails and would not with what later releases changed: the tickets. What a scenario
+    /// expects is no failure, and with a switch on it is the switch that is sought.
     fn repaired_by(&mut self, scenario: usize, seed: u64, run: &RunResult) -> Option<String> {
         let Sweep { scenarios, defects, .. } = *self.sweep;
         let file = &scenarios[scenario];
         let expect = &file.head().expect;
         let fails = |verdict: &Verdict| judge(verdict, expect) == Outcome::Failed;
         let decided = !matches!(run.verdict, Verdict::Inconclusive(_));
-        if *expect != Expectation::Sound || !fails(&run.verdict) || !decided {
+        if !fails(&run.verdict) || !decided {
             return None;
         }
         let plan = plan_of(file, seed);
