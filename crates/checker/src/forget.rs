@@ -1,9 +1,9 @@
 //! Which facts of a run without an end are of no use any more, and how they go.
 //!
 //! No Kafka counterpart. A send is kept as long as its record lies in a log or may still come to lie
-//! there, but of those that were judged the newest only; a transaction as long as it may still change or one of its sends is kept; what was read,
-//! until it was judged; what lies at an offset, as long as the log reaches there. Facts point to each
-//! other by their places, so that all of them move at once.
+//! there, but of those that were judged the newest only; a transaction, as long as it may still change
+//! or one of its sends is kept; what was read, until it was judged; what lies at an offset, as long as
+//! the log reaches there. Facts point to each other by their places, so that all of them move at once.
 
 use eosim_types::observation::ClusterDump;
 use eosim_types::{Duration, Instant, TopicPartition};

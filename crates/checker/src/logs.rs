@@ -80,7 +80,7 @@ pub(crate) struct LeaderLog {
     pub(crate) partition: TopicPartition,
     /// In [`ClusterDump::replicas`].
     pub(crate) replica: usize,
-    /// The first that its sender learned of a record that lies here, by [`When::order`](crate::facts::When): what was
+    /// When ([`When::order`](crate::facts::When)) a sender first learned that a record lies here: what was
     /// sent after that lies behind it.
     first_answer: u64,
     first: Index,
