@@ -1,14 +1,17 @@
 //! Clients that make the usual mistakes, against a served cluster: the checker beside it must catch
 //! each, and must say nothing of the client that does the same without the mistake.
 
+mod cluster;
 mod wrong;
 
-use wrong::{Client, Cluster, Made};
+use cluster::Cluster;
+use eosim_wire::serve::GatewayLimits;
+use wrong::{Client, Made};
 
 /// Both ways of one story: with the mistake, and without.
 fn told(story: impl Fn(&Cluster, bool)) -> [Vec<&'static str>; 2] {
     [true, false].map(|mistake| {
-        let cluster = Cluster::start();
+        let cluster = Cluster::start(GatewayLimits::default(), None);
         story(&cluster, mistake);
         let mut found: Vec<_> =
             cluster.stop().anomalies.iter().map(|anomaly| anomaly.invariant).collect();

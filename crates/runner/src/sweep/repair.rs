@@ -37,10 +37,9 @@ fn lacking(plan: &Plan) -> Vec<&'static str> {
     if oldest == KafkaVersion::default() {
         return Vec::new();
     }
-    // Where the level changes, or clients are of several, no level is to blame for all.
-    let is_mixed = plan.operator.iter().any(|step| matches!(step, OperatorStep::UpdateFeatures(_)))
-        || plan.producers.iter().any(|producer| producer.transaction_version.is_some());
-    let has_low_level = plan.transaction_version < 2 && !is_mixed;
+    // Where the level changes no level is to blame for all.
+    let changes = |step: &OperatorStep| matches!(step, OperatorStep::UpdateFeatures(_));
+    let has_low_level = plan.transaction_version < 2 && !plan.operator.iter().any(changes);
     let lacks = |ticket: &&str| {
         let mut own = Capability::ALL.iter().filter(|one| one.ticket() == *ticket);
         let is_level = *ticket == EPOCH_PER_TRANSACTION;

@@ -1,18 +1,11 @@
-//! A cluster under test, and a client that does what it is told, right or wrong.
+//! A client that does what it is told, right or wrong.
 
-use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use eosim_runner::{ScenarioFile, invariants};
-use eosim_types::DefectSet;
 use eosim_wire::codec::{read_response_header, request_frame};
-use eosim_wire::serve::{GatewayLimits, Report, Serving, serve};
 use eosim_wire::{FRAME_MAX, Frame, read_frame, write_frame};
 use kafka_protocol::messages::{
     ApiKey, CreateTopicsRequest, CreateTopicsResponse, DeleteRecordsRequest, DeleteRecordsResponse,
@@ -27,61 +20,12 @@ use kafka_protocol::records::{
     Compression, Record, RecordBatchEncoder, RecordEncodeOptions, TimestampType,
 };
 
-const SCENARIO: &str = r#"{
-  "format": 1, "name": "served", "about": "One broker.", "kafka": "4.4",
-  "cluster": {
-    "brokers": 1, "topics": { "orders": {}, "bills": {} },
-    "transaction_state": { "partitions": 5, "replication_factor": 1, "min_insync_replicas": 1 },
-    "consumer_offsets": { "partitions": 5, "replication_factor": 1, "min_insync_replicas": 1 }
-  },
-  "network": { "latency_min_us": 20, "latency_max_us": 60 },
-  "producers": [{ "name": "left-out", "workload": { "script": [{ "send": { "partition": "orders-0", "value": "a" } }] } }]
-}"#;
+use crate::cluster::Cluster;
 
 /// What a record says that it was made from.
 pub(crate) type Made = Option<&'static str>;
 
-/// A cluster of one broker.
-pub(crate) struct Cluster {
-    address: String,
-    control: String,
-    ends: Arc<AtomicBool>,
-    thread: JoinHandle<Report>,
-}
-
 impl Cluster {
-    pub(crate) fn start() -> Self {
-        let (lines, told) = channel::<String>();
-        let ends = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&ends);
-        let thread = thread::spawn(move || {
-            let anywhere = "127.0.0.1:0".parse().expect("an address");
-            let names: Vec<&str> = invariants().iter().map(|invariant| invariant.name).collect();
-            let file = ScenarioFile::parse("served", SCENARIO, &[], &names).expect("a scenario");
-            let serving = Serving {
-                plan: file.plan(&mut |_, _| 0).expect("a plan"),
-                seed: 7,
-                defects: DefectSet::NONE,
-                listen: anywhere,
-                limits: GatewayLimits::default(),
-                control: Some(anywhere),
-                record: None,
-                lasts: None,
-            };
-            let ends = move || asked.load(Ordering::Relaxed);
-            // Nobody reads what comes after the first lines.
-            serve(serving, &ends, &mut |line| drop(lines.send(line.to_string())))
-                .expect("a free port")
-        });
-        let place = |start: &str| {
-            let line = told.recv().expect("where it listens");
-            line.split(start).nth(1).expect("an address").to_string()
-        };
-        let control = place("control at http://");
-        let address = place("listens on ");
-        Self { address, control, ends, thread }
-    }
-
     pub(crate) fn client(&self) -> Client {
         let stream = TcpStream::connect(&self.address).expect("somebody listens");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time");
@@ -102,18 +46,10 @@ impl Cluster {
     }
 
     fn post(&self, path: &str, body: &str) {
-        let mut stream = TcpStream::connect(&self.control).expect("somebody listens");
         let length = body.len();
-        let text = format!("POST {path} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}");
-        stream.write_all(text.as_bytes()).expect("it is taken");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
+        let answer =
+            self.http(&format!("POST {path} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}"));
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    }
-
-    pub(crate) fn stop(self) -> Report {
-        self.ends.store(true, Ordering::Relaxed);
-        self.thread.join().expect("it ends")
     }
 }
 
