@@ -6,6 +6,7 @@
 //! configured wrongly; which errors a fenced producer sees (N8), and an old duplicate's fate (N9),
 //! are not judged. Only definite cases are reported.
 
+use eosim_types::observation::SendOutcome;
 use eosim_types::{Duration, ErrorCode, Instant};
 
 use crate::anomaly::Report;
@@ -35,7 +36,7 @@ impl Invariant for Check {
         let is_excused = is_configuration(error)
             || cx.setup.legal_fatal_errors.contains(&error)
             || may_be_fenced(cx, session, fact, error)
-            || may_have_expired(cx, fact, report.at);
+            || may_have_expired(cx, fact, error, report.at);
         if !is_excused {
             let summary = format!(
                 "{} (session {}, opened at {}) failed with {error} at {}, though no other \
@@ -89,10 +90,8 @@ fn may_be_fenced(cx: Context<'_>, index: Index, session: &Session, error: ErrorC
     shared || is_used || (cx.setup.late_requests && fences)
 }
 
-fn may_have_expired(cx: Context<'_>, session: &Session, at: Instant) -> bool {
-    let age = at.since(session.opened.at);
-    let id_lives = cx.setup.producer_id_expiration.min(cx.setup.transactional_id_expiration);
-    if age >= id_lives {
+fn may_have_expired(cx: Context<'_>, session: &Session, error: ErrorCode, at: Instant) -> bool {
+    if may_be_forgotten(cx, session, error, at) {
         return true;
     }
     let may_expire = |transaction: &Transaction| {
@@ -100,8 +99,39 @@ fn may_have_expired(cx: Context<'_>, session: &Session, at: Instant) -> bool {
         let age: Duration = end.since(transaction.begun.at);
         cx.setup.clock_jumps || age >= cx.setup.shortest_transaction_timeout
     };
-    let of_session = core::iter::successors(session.last_transaction, |&index| {
+    transactions_of(cx, session).any(may_expire)
+}
+
+/// Only a coordinator answers INVALID_PRODUCER_ID_MAPPING, and it forgets an id only after a time
+/// without use (C-EXP-1). What leaders forget of a partition has nothing to do with other use.
+fn may_be_forgotten(cx: Context<'_>, session: &Session, error: ErrorCode, at: Instant) -> bool {
+    if error == ErrorCode::InvalidProducerIdMapping {
+        return at.since(last_use(cx, session)) >= cx.setup.transactional_id_expiration;
+    }
+    let id_lives = cx.setup.producer_id_expiration.min(cx.setup.transactional_id_expiration);
+    at.since(session.opened.at) >= id_lives
+}
+
+/// From then on the coordinator has certainly written a record of the id: a transaction with a
+/// record in it was ended, and that was reported done.
+fn last_use(cx: Context<'_>, session: &Session) -> Instant {
+    let is_acknowledged = |index: Index| {
+        matches!(cx.facts.send(index).outcome, Some(SendOutcome::Acknowledged { .. }))
+    };
+    let ended = |transaction: &Transaction| {
+        let is_written = cx.facts.sends_of(transaction).any(is_acknowledged);
+        transaction.end_called.filter(|_| transaction.done.is_some() && is_written)
+    };
+    let uses = transactions_of(cx, session).filter_map(ended).map(|when| when.at);
+    uses.max().unwrap_or(session.opened.at)
+}
+
+fn transactions_of<'a>(
+    cx: Context<'a>,
+    session: &Session,
+) -> impl Iterator<Item = &'a Transaction> {
+    let newest_first = core::iter::successors(session.last_transaction, move |&index| {
         cx.facts.transaction(index).previous
     });
-    of_session.map(|index| cx.facts.transaction(index)).any(may_expire)
+    newest_first.map(move |index| cx.facts.transaction(index))
 }

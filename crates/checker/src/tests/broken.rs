@@ -510,6 +510,26 @@ fn given_up_early_though_the_error_passes() {
 }
 
 #[test]
+fn an_id_that_is_used_does_not_expire_c_exp_1() {
+    let failed = |idle_ms: u64| {
+        let mut h = History::new();
+        h.setup.transactional_id_expiration = Duration::from_millis(2_000);
+        let mut p = h.producer(5, Some(ID));
+        for _ in 0..3 {
+            h.now = h.now + Duration::from_millis(1_000);
+            h.begin(&mut p);
+            h.write(&mut p, P0);
+            h.commit(&mut p, &[P0]);
+        }
+        h.now = h.now + Duration::from_millis(idle_ms);
+        let error = ErrorCode::InvalidProducerIdMapping;
+        h.see(p.actor, Observed::ProducerFailed { session: 0, error });
+        h.anomalies().len()
+    };
+    assert_eq!((failed(1_000), failed(2_000)), (1, 0));
+}
+
+#[test]
 fn processed_twice_in_two_committed_transactions() {
     let mut h = History::new();
     let (mut p, mut q) = (h.producer(5, Some(ID)), h.producer(6, None));
