@@ -35,6 +35,7 @@ invariants! {
     producer_identity_shared,
     healthy_producer_failed,
     given_up_early,
+    healed_send_failed,
     processed_twice,
     aborted_processed,
     effect_lost,

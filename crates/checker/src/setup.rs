@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use eosim_types::{
-    ActorId, Duration, ErrorCode, GroupId, Names, Topic, TopicPartition, TransactionalId,
+    ActorId, Duration, ErrorCode, GroupId, Instant, Names, Topic, TopicPartition, TransactionalId,
 };
 
 /// A group whose members consume, transform and produce: each record of the input has results in
@@ -88,6 +88,8 @@ pub struct CheckerSetup {
     pub request_timeout: Duration,
     /// Idempotent producers that try again without end within their `delivery.timeout.ms`.
     pub delivery_timeouts: Vec<(ActorId, Duration)>,
+    /// When nothing strikes any more, if that is known.
+    pub healed_at: Option<Instant>,
     /// Every broker writes the last producer epoch to `__transaction_state` (KAFKA-20357).
     pub last_epoch_is_persisted: bool,
 }
@@ -119,6 +121,7 @@ impl Default for CheckerSetup {
             transactional_id_expiration: Duration::from_millis(604_800_000),
             request_timeout: Duration::from_millis(30_000),
             delivery_timeouts: Vec::new(),
+            healed_at: None,
             last_epoch_is_persisted: true,
         }
     }

@@ -530,6 +530,28 @@ fn an_id_that_is_used_does_not_expire_c_exp_1() {
 }
 
 #[test]
+fn healed_send_failed_long_after_the_last_fault() {
+    for (after_ms, error, breaks) in [
+        (45_000, ErrorCode::RequestTimedOut, true),
+        (45_000, ErrorCode::OutOfOrderSequenceNumber, true),
+        (45_000, ErrorCode::MessageTooLarge, false),
+        (30_000, ErrorCode::RequestTimedOut, false),
+    ] {
+        let mut h = History::new();
+        let p = h.producer(5, None);
+        h.setup.delivery_timeouts.push((p.actor, Duration::from_millis(3_000)));
+        h.setup.healed_at = Some(h.now);
+        h.now = h.now + Duration::from_millis(after_ms);
+        let value = h.send(&p, P0);
+        h.now = h.now + Duration::from_millis(3_000);
+        h.answer(&p, P0, value, SendOutcome::Unknown { error });
+        let found = h.anomalies();
+        assert_eq!(found.iter().any(|a| a.invariant == "healed-send-failed"), breaks, "{error}");
+        assert_eq!(found.len(), usize::from(breaks), "{error}");
+    }
+}
+
+#[test]
 fn processed_twice_in_two_committed_transactions() {
     let mut h = History::new();
     let (mut p, mut q) = (h.producer(5, Some(ID)), h.producer(6, None));

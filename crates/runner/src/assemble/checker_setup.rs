@@ -8,7 +8,7 @@ use eosim_sim::cluster::{
 };
 use eosim_types::config::{ProducerConfig, TopicConfig};
 use eosim_types::message::ApiKey;
-use eosim_types::{ActorId, Capability, Defect, Duration, Topic, TransactionalId};
+use eosim_types::{ActorId, Capability, Defect, Duration, Instant, Topic, TransactionalId};
 
 /// Markers of an aborted transaction are written within this time in a healed cluster.
 const MARKER_TIME: Duration = Duration::from_millis(5_000);
@@ -54,6 +54,7 @@ pub(super) fn of(plan: &Plan, cluster: &ClusterPlan, called: Vec<String>) -> Che
         transactional_id_expiration: broker.transactional_id_expiration,
         request_timeout: broker.request_timeout,
         delivery_timeouts: delivery_timeouts(cluster, &producers),
+        healed_at: Some(Instant::START + Duration::from_millis(plan.faults.until_ms)),
         last_epoch_is_persisted: last_epoch_is_persisted(plan, cluster),
         ..CheckerSetup::default()
     }

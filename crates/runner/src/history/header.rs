@@ -163,6 +163,9 @@ pub(super) struct Settings {
     pub(super) transactional_id_expiration_ms: Length,
     /// The brokers' `request.timeout.ms`.
     pub(super) request_timeout_ms: Length,
+    /// How long after the begin of the run nothing strikes any more, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) healed_after_ms: Option<Length>,
     /// Every broker writes the last producer epoch to `__transaction_state` (from 4.5 on).
     pub(super) last_producer_epoch_is_written: bool,
 }
@@ -177,6 +180,7 @@ impl Default for Settings {
             producer_id_expiration_ms: Length(86_400_000),
             transactional_id_expiration_ms: Length(604_800_000),
             request_timeout_ms: Length(30_000),
+            healed_after_ms: None,
             last_producer_epoch_is_written: true,
         }
     }

@@ -68,6 +68,7 @@ impl History {
                 producer_id_expiration_ms: length(setup.producer_id_expiration),
                 transactional_id_expiration_ms: length(setup.transactional_id_expiration),
                 request_timeout_ms: length(setup.request_timeout),
+                healed_after_ms: setup.healed_at.map(|at| length(at.since(Instant::START))),
                 last_producer_epoch_is_written: setup.last_epoch_is_persisted,
             },
             legal: legal(setup),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use eosim_checker::{CheckerSetup, GroupReader, Transform};
-use eosim_types::{ActorId, Duration, GroupId, Topic, TopicPartition, TransactionalId, Value};
+use eosim_types::{
+    ActorId, Duration, GroupId, Instant, Topic, TopicPartition, TransactionalId, Value,
+};
 
 use eosim_types::visible::is_unseen;
 
@@ -151,6 +153,8 @@ impl Known {
         setup.producer_id_expiration = length(&settings.producer_id_expiration_ms);
         setup.transactional_id_expiration = length(&settings.transactional_id_expiration_ms);
         setup.request_timeout = length(&settings.request_timeout_ms);
+        let healed_after = settings.healed_after_ms.as_ref();
+        setup.healed_at = healed_after.map(|after| Instant::START + length(after));
         setup.last_epoch_is_persisted = settings.last_producer_epoch_is_written;
     }
 
