@@ -552,6 +552,24 @@ fn healed_send_failed_long_after_the_last_fault() {
 }
 
 #[test]
+fn replica_behind_its_leader_in_a_healed_cluster() {
+    let mut h = History::new();
+    let mut p = h.producer(5, None);
+    h.write(&mut p, P0);
+    h.setup.healed_at = Some(h.now);
+    let mut dump = h.dump();
+    let other = dump.replicas.iter_mut().find(|r| r.partition == P0 && !r.is_leader);
+    let other = other.expect("there are two replicas of everything");
+    (other.batches, other.log_end_offset, other.high_watermark) = (Vec::new(), 0, 0);
+    (other.last_stable_offset, other.producers, other.remembered) = (0, Vec::new(), Vec::new());
+    assert_eq!(h.anomalies_in(&dump), [], "it may still be fetching");
+    dump.at = dump.at + Duration::from_millis(31_000);
+    h.breaks_in(&dump, "replica-behind");
+    dump.healed = false;
+    assert_eq!(h.anomalies_in(&dump), []);
+}
+
+#[test]
 fn processed_twice_in_two_committed_transactions() {
     let mut h = History::new();
     let (mut p, mut q) = (h.producer(5, Some(ID)), h.producer(6, None));
