@@ -9,7 +9,7 @@ control=127.0.0.1:$((port + 90))
 
 prepare() {
   mkdir -p "$work" "$libs"
-  [ -f "$libs/done" ] || mvn --quiet --batch-mode --file .ci/kafka.pom.xml -Dkafka.version=4.4.0 \
+  [ -f "$libs/kafka-tools-4.4.0.jar" ] || mvn --quiet --batch-mode --file .ci/kafka.pom.xml -Dkafka.version=4.4.0 \
     dependency:copy-dependencies -DoutputDirectory="$PWD/$libs" -DincludeScope=runtime
   touch "$libs/done"
   javac -cp "$libs/*" -d "$work" .ci/clients/java/Session.java
@@ -24,6 +24,7 @@ client() {
     java) exec java -Xmx256m -cp "$work:$libs/*" Session "$bootstrap" "$@" ;;
     librdkafka) exec "$work/venv/bin/python" .ci/clients/python/session.py "$bootstrap" "$@" ;;
     franz-go) exec "$work/franz" "$bootstrap" "$@" ;;
+    tools) exec .ci/clients/tools "$bootstrap" "$libs/*" "$@" ;;
     *) echo "no client is called $client" >&2; exit 2 ;;
   esac
 }

@@ -253,6 +253,7 @@ public class Session {
           throw fatal;
         } catch (KafkaException e) {
           aborted++;
+          System.out.println("  aborts after " + e);
           p.abortTransaction();
         }
       }
