@@ -178,6 +178,14 @@ impl Served {
         self.world.is_up(ActorId::of_broker(broker))
     }
 
+    /// Does it answer clients? Brokers that start do not before they have caught up with the
+    /// metadata (`initialCatchUpFuture`, behind which `enableRequestProcessing` comes): one that
+    /// knows of nothing would tell clients that their topics do not exist.
+    #[must_use]
+    pub fn is_serving(&self, broker: BrokerId) -> bool {
+        self.image(broker).is_some_and(|image| image.version > 0)
+    }
+
     /// The newest metadata.
     #[must_use]
     pub fn newest_image(&self) -> Arc<MetadataImage> {

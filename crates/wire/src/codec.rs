@@ -92,7 +92,7 @@ macro_rules! apis {
             match key {
                 $(ApiKey::$api => {
                     let body = by_id::to_names((key, version, Way::Request), body, names)?;
-                    let wire = decode(key, by_id::known(key, version), body)?;
+                    let wire = decode_request(key, by_id::known(key, version), body)?;
                     let requests = <$codec>::read(wire, version, names)?;
                     Ok(requests.into_iter().map(Request::from).collect())
                 })+
@@ -204,13 +204,32 @@ apis! {
 
 /// What all of `body` says; nothing may follow.
 pub(crate) fn decode<T: Decodable>(key: ApiKey, version: i16, body: Bytes) -> Result<T, Malformed> {
+    match decode_some(key, version, body)? {
+        (decoded, 0) => Ok(decoded),
+        (_, more) => Err(Malformed::new(format!("{more} bytes behind the end"))),
+    }
+}
+
+/// What `body` asks. Brokers do not look at what follows (`AbstractRequest.parseRequest`), and there
+/// are clients that send more: librdkafka does where it asks for the metadata of all topics.
+pub(crate) fn decode_request<T: Decodable>(
+    key: ApiKey,
+    version: i16,
+    body: Bytes,
+) -> Result<T, Malformed> {
+    decode_some(key, version, body).map(|(decoded, _)| decoded)
+}
+
+/// What is at the beginning of `body`, and how many bytes are behind that.
+fn decode_some<T: Decodable>(
+    key: ApiKey,
+    version: i16,
+    body: Bytes,
+) -> Result<(T, usize), Malformed> {
     let flexible = key.request_header_version(version) >= FLEXIBLE_HEADER;
     let mut body = Guarded::new(body, flexible);
     let decoded = T::decode(&mut body, version).map_err(Malformed::new)?;
-    match body.remaining() {
-        0 => Ok(decoded),
-        more => Err(Malformed::new(format!("{more} bytes behind the end"))),
-    }
+    Ok((decoded, body.remaining()))
 }
 
 pub(crate) fn encode<T: Encodable>(wire: &T, version: i16) -> Result<Bytes, Malformed> {

@@ -103,7 +103,7 @@ pub fn serve(
         let at = first + Duration::from_micros(passed);
         session.advance_to(at);
         for &broker in &brokers {
-            gateway.set_up(broker, session.served.is_up(broker));
+            gateway.set_up(broker, session.served.is_serving(broker));
         }
         if !inputs.is_empty() {
             if let Some(kept) = &mut kept {

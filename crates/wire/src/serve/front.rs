@@ -51,18 +51,18 @@ impl Front<'_> {
         body: Bytes,
     ) -> Option<Result<Bytes, Malformed>> {
         Some(match key {
-            ApiKey::Metadata => codec::decode(key, version, body)
+            ApiKey::Metadata => codec::decode_request(key, version, body)
                 .and_then(|request| codec::encode(&self.metadata(&request, version)?, version)),
-            ApiKey::CreateTopics => codec::decode(key, version, body)
+            ApiKey::CreateTopics => codec::decode_request(key, version, body)
                 .and_then(|request| codec::encode(&self.create_topics(request)?, version)),
-            ApiKey::DeleteTopics => codec::decode(key, version, body)
+            ApiKey::DeleteTopics => codec::decode_request(key, version, body)
                 .and_then(|request| codec::encode(&self.delete_topics(request, version)?, version)),
-            ApiKey::DescribeCluster => codec::decode(key, version, body).and_then(
+            ApiKey::DescribeCluster => codec::decode_request(key, version, body).and_then(
                 |request: wire::DescribeClusterRequest| {
                     codec::encode(&self.describe_cluster(request.endpoint_type), version)
                 },
             ),
-            ApiKey::DescribeConfigs => codec::decode(key, version, body)
+            ApiKey::DescribeConfigs => codec::decode_request(key, version, body)
                 .and_then(|request| codec::encode(&describe_configs(request), version)),
             _ => return None,
         })

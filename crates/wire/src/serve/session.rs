@@ -182,7 +182,7 @@ impl Session {
             Input::Opened(id, broker) => {
                 let (place, waiting, first) = (None, VecDeque::new(), 0);
                 self.clients.insert(id, Client { broker, place, waiting, first });
-                if !self.served.is_up(broker) {
+                if !self.served.is_serving(broker) {
                     self.close(id, None);
                 }
             }

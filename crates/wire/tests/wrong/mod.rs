@@ -10,10 +10,11 @@ use eosim_wire::{FRAME_MAX, Frame, read_frame, write_frame};
 use kafka_protocol::messages::{
     ApiKey, CreateTopicsRequest, CreateTopicsResponse, DeleteRecordsRequest, DeleteRecordsResponse,
     DeleteTopicsRequest, DeleteTopicsResponse, EndTxnRequest, EndTxnResponse, GroupId,
-    InitProducerIdRequest, InitProducerIdResponse, OffsetCommitRequest, OffsetCommitResponse,
-    ProduceRequest, ProduceResponse, TopicName, TransactionalId, TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse, create_topics_request, delete_records_request, delete_topics_request,
-    offset_commit_request, produce_request, txn_offset_commit_request,
+    InitProducerIdRequest, InitProducerIdResponse, MetadataRequest, MetadataResponse,
+    OffsetCommitRequest, OffsetCommitResponse, ProduceRequest, ProduceResponse, TopicName,
+    TransactionalId, TxnOffsetCommitRequest, TxnOffsetCommitResponse, create_topics_request,
+    delete_records_request, delete_topics_request, offset_commit_request, produce_request,
+    txn_offset_commit_request,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
 use kafka_protocol::records::{
@@ -180,6 +181,28 @@ impl Client {
         read_response_header(ApiKey::Produce, PRODUCE, &mut bytes).ok()?;
         let answer = ProduceResponse::decode(&mut bytes, PRODUCE).ok()?;
         Some(answer.responses[0].partition_responses[0].error_code)
+    }
+
+    /// Asks for all topics, with `more` behind the request; nothing if the connection breaks.
+    pub(crate) fn try_topics(&mut self, more: &[u8]) -> Option<Vec<String>> {
+        const VERSION: i16 = 13;
+        let mut body = BytesMut::new();
+        MetadataRequest::default().with_topics(None).encode(&mut body, VERSION).ok()?;
+        body.extend_from_slice(more);
+        self.correlation_id += 1;
+        let frame = request_frame(ApiKey::Metadata, VERSION, self.correlation_id, "all", &body);
+        write_frame(&mut self.stream, &frame.ok()?).ok()?;
+        let Ok(Frame::Bytes(bytes)) = read_frame(&mut self.stream, FRAME_MAX) else { return None };
+        let mut bytes = Bytes::from(bytes);
+        read_response_header(ApiKey::Metadata, VERSION, &mut bytes).ok()?;
+        let answer = MetadataResponse::decode(&mut bytes, VERSION).ok()?;
+        Some(
+            answer
+                .topics
+                .into_iter()
+                .map(|topic| topic.name.unwrap_or_default().to_string())
+                .collect(),
+        )
     }
 
     /// Sends a batch and does not wait for the answer.
