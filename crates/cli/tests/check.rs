@@ -24,7 +24,7 @@ fn a_verdict_says_what_was_not_judged() {
         VIOLATION garbage-read   history=h.jsonl step=3 t=0.002s
           reader (read_committed) took 0..1 of orders-0 at 0.002s and was given b@0 of orders-0, which nobody sent
           rule L-REC-6
-        judged 5 of 33 invariants
+        judged 5 of 35 invariants
     "#]]
     .assert_eq(&(ended.out.lines().take(4).collect::<Vec<_>>().join("\n") + "\n"));
     let lacking = "  not judged, for want of the life of a producer: healthy-producer-failed";

@@ -200,7 +200,7 @@ fn a_topic_that_a_client_created_outlives_the_death_of_its_broker_l_fo_5() {
 
 #[test]
 fn a_broker_that_starts_again_never_says_that_there_are_no_topics() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start(GatewayLimits::default(), None);
     cluster.client().create_topic("made");
     cluster.crash(1, 100);
     let mut answers = 0;
@@ -215,7 +215,7 @@ fn a_broker_that_starts_again_never_says_that_there_are_no_topics() {
 
 #[test]
 fn bytes_behind_a_request_are_not_looked_at() {
-    let cluster = Cluster::start();
+    let cluster = Cluster::start(GatewayLimits::default(), None);
     let topics = cluster.client().try_topics(&[1, 0, 0]).expect("an answer");
     assert!(topics.iter().any(|topic| topic == "orders"), "{topics:?}");
     cluster.stop();

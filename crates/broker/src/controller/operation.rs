@@ -129,7 +129,7 @@ mod tests {
         let mut replication = ReplicationControlManager::new(Default::default());
         let mut operate = |image: &mut Arc<MetadataImage>, operation| {
             with_env(|env| {
-                carry_out(&mut replication, image, operation, TransactionVersion::Tv2, env)
+                carry_out(&mut replication, image, operation, TransactionVersion::Tv2, env);
             });
             image.partition_count(Topic(9))
         };
@@ -150,7 +150,7 @@ mod tests {
         for _ in 0..3 {
             let operation = Operation::ChangeFeature;
             with_env(|env| {
-                carry_out(&mut replication, &mut image, operation, TransactionVersion::Tv2, env)
+                carry_out(&mut replication, &mut image, operation, TransactionVersion::Tv2, env);
             });
             levels.push(image.transaction_version);
         }

@@ -56,7 +56,7 @@ fn is_behind(leader: &ReplicaDump, replica: &ReplicaDump) -> bool {
 
 fn judge(cx: Context<'_>, leader: &ReplicaDump, replica: &ReplicaDump, report: &mut Report) {
     let summary = format!(
-        "the log of {} ends at {} in leader epoch {} at broker {}, at {} in {} at its leader {}",
+        "the log of {} ends at {} in leader epoch {} at broker {}, at {} in leader epoch {} at its leader {}",
         cx.setup.names.partition(replica.partition),
         replica.log_end_offset,
         replica.leader_epoch,
