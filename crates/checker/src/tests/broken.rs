@@ -516,12 +516,12 @@ fn an_id_that_is_used_does_not_expire_c_exp_1() {
         h.setup.transactional_id_expiration = Duration::from_millis(2_000);
         let mut p = h.producer(5, Some(ID));
         for _ in 0..3 {
-            h.now = h.now + Duration::from_millis(1_000);
+            h.now += Duration::from_millis(1_000);
             h.begin(&mut p);
             h.write(&mut p, P0);
             h.commit(&mut p, &[P0]);
         }
-        h.now = h.now + Duration::from_millis(idle_ms);
+        h.now += Duration::from_millis(idle_ms);
         let error = ErrorCode::InvalidProducerIdMapping;
         h.see(p.actor, Observed::ProducerFailed { session: 0, error });
         h.anomalies().len()
@@ -541,9 +541,9 @@ fn healed_send_failed_long_after_the_last_fault() {
         let p = h.producer(5, None);
         h.setup.delivery_timeouts.push((p.actor, Duration::from_millis(3_000)));
         h.setup.healed_at = Some(h.now);
-        h.now = h.now + Duration::from_millis(after_ms);
+        h.now += Duration::from_millis(after_ms);
         let value = h.send(&p, P0);
-        h.now = h.now + Duration::from_millis(3_000);
+        h.now += Duration::from_millis(3_000);
         h.answer(&p, P0, value, SendOutcome::Unknown { error });
         let found = h.anomalies();
         assert_eq!(found.iter().any(|a| a.invariant == "healed-send-failed"), breaks, "{error}");
@@ -563,7 +563,7 @@ fn replica_behind_its_leader_in_a_healed_cluster() {
     (other.batches, other.log_end_offset, other.high_watermark) = (Vec::new(), 0, 0);
     (other.last_stable_offset, other.producers, other.remembered) = (0, Vec::new(), Vec::new());
     assert_eq!(h.anomalies_in(&dump), [], "it may still be fetching");
-    dump.at = dump.at + Duration::from_millis(31_000);
+    dump.at += Duration::from_millis(31_000);
     h.breaks_in(&dump, "replica-behind");
     dump.healed = false;
     assert_eq!(h.anomalies_in(&dump), []);
