@@ -63,6 +63,8 @@ impl Served {
             without_idempotence: vec![PLAIN],
             // An outsider's intentions are not known, only what it sends.
             late_requests: true,
+            // Faults may be ordered as long as it is served.
+            healed_at: None,
             longest_transaction_timeout: Duration::from_millis(900_000),
             shortest_transaction_timeout: Duration::from_millis(0),
             ..assembly.setup.as_ref().clone()
