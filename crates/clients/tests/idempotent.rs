@@ -154,6 +154,37 @@ fn an_overtaken_batch_is_renumbered_only_as_released_p_seq_3_p_seq_4() {
     assert!(repaired.is_complete(fourth) && repaired.failure(fourth).is_none());
 }
 
+/// The sixth batch waits for its turn, leaves late, and expires before its only request does.
+fn expired_in_its_first_attempt(defects: DefectSet) -> Harness {
+    let (mut h, calls) = in_flight(0, 6);
+    h.defects = defects;
+    h.sleep(600);
+    for _ in 0..5 {
+        h.answer_produce(0, E::None);
+    }
+    assert_eq!(h.on_wire(), ["t-0 e0 s5+1"]);
+    h.sleep(900);
+    assert_eq!(h.failure(calls[5]), Some(E::RequestTimedOut));
+    h.sleep(60_000);
+    h
+}
+
+#[test]
+fn a_first_attempt_that_expires_leaves_a_mark_except_as_released_p_seq_5_p_snd_9() {
+    let mut released = expired_in_its_first_attempt(DefectSet::as_released());
+    let next = released.send(0);
+    assert_eq!(released.on_wire(), ["t-0 e0 s6+1"], "nobody has noticed the gap");
+    while !released.is_complete(next) {
+        released.answer_produce(0, E::OutOfOrderSequenceNumber);
+        released.sleep(100);
+    }
+    released.send(0);
+    assert_eq!(released.on_wire().last().unwrap(), "t-0 e1 s0+1", "the bump comes with its expiry");
+    let mut repaired = expired_in_its_first_attempt(DefectSet::NONE);
+    repaired.send(0);
+    assert_eq!(repaired.on_wire(), ["t-0 e1 s0+1"]);
+}
+
 #[test]
 fn w_11_out_of_order_of_the_batch_next_in_line_bumps_p_seq_2_p_seq_4() {
     let (mut h, _) = in_flight(0, 3);
@@ -271,6 +302,7 @@ fn w_17_the_failure_of_the_batch_behind_bumps_the_epoch_p_seq_4() {
 #[test]
 fn w_18_a_batch_that_expires_without_having_been_sent_leaves_no_mark_p_seq_5() {
     let mut h = Harness::new(&config(), None);
+    h.defects = DefectSet::as_released();
     let call = h.send(0);
     h.answer_init(0, E::CoordinatorLoadInProgress, -1, -1);
     h.sleep(1_700);

@@ -21,7 +21,7 @@ use crate::sweep::plan_of;
 pub use file::{FORMAT, read};
 
 /// Raised by hand whenever the model changes so that a recorded run may go another way.
-pub const MODEL_VERSION: u32 = 11;
+pub const MODEL_VERSION: u32 = 12;
 
 /// A recorded run.
 #[derive(Clone, PartialEq, Eq, Debug)]

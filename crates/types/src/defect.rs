@@ -296,6 +296,9 @@ defects! {
     UpstreamProducerOvertakenRenumbered = "upstream.producer.overtaken_renumbered", Upstream,
         ["reordering"],
         "An epoch bump renumbers a batch though later ones are written, and it lands behind them (L-SEQ-4, P-SEQ-3).";
+    UpstreamProducerFirstAttemptNotMarked = "upstream.producer.first_attempt_not_marked", Upstream,
+        ["healed-send-failed"],
+        "A batch that expires in its first attempt leaves a gap that holds up the next ones until they expire (P-SEQ-5).";
     UpstreamProducerOffsetsStayPending = "upstream.producer.offsets_stay_pending", Upstream, [],
         "Offsets whose TxnOffsetCommit was dropped stay pending over the end of their transaction (P-REQ-7).";
     UpstreamProducerPartitionMuted = "upstream.producer.partition_muted", Upstream, [],

@@ -4,8 +4,8 @@
 //! nothing behind that holds up what comes after. In a cluster that is healed, and whose leaders have
 //! been found, an error that passes does pass before `delivery.timeout.ms` is over. Not promised to
 //! sends in transactions, which fail with these; to what was sent while batches of before might still
-//! wait for their time to be up, one behind another ([`ROUNDS`]), to the first sends of one that was
-//! silent since, or while brokers come to rest ([`REST`]); to errors that do not pass, or to producers of which no delivery timeout is known
+//! wait for their time to be up, one behind another ([`ROUNDS`]), or while brokers come to rest
+//! ([`REST`]); to errors that do not pass, or to producers of which no delivery timeout is known
 //! ([`CheckerSetup::delivery_timeouts`](crate::CheckerSetup)).
 
 use eosim_types::observation::SendOutcome;
@@ -35,12 +35,8 @@ impl Invariant for Check {
     fn finish(&self, cx: Context<'_>, _end: End<'_>, report: &mut Report) {
         let Some(healed_at) = cx.setup.healed_at else { return };
         for &(actor, delivery_timeout) in &cx.setup.delivery_timeouts {
-            let rounds = Duration(delivery_timeout.0.saturating_mul(ROUNDS));
-            let own = cx.facts.sends.iter().filter(|send| send.actor == actor);
-            let called = own.map(|send| send.called.at).filter(|&at| at >= healed_at);
-            // What was given up shows with the next send, however late that comes.
-            let Some(first) = called.min() else { continue };
-            judge(cx, actor, (healed_at + REST + rounds).max(first + rounds), report);
+            let from = healed_at + REST + Duration(delivery_timeout.0.saturating_mul(ROUNDS));
+            judge(cx, actor, from, report);
         }
     }
 }

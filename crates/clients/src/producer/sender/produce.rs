@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use eosim_actor::Cx;
 use eosim_types::message::ProduceRequest;
-use eosim_types::{BrokerId, Duration, Few, Instant, rule};
+use eosim_types::{BrokerId, Defect, Duration, Env, Few, Instant, rule};
 
 use super::{InFlight, Sender};
 use crate::exception::Exception;
@@ -105,8 +105,8 @@ impl Sender {
         let any = !expired.is_empty();
         for id in expired {
             rule!(cx.env, "P-SND-9");
-            let retry = self.accumulator.batches[id].retry;
-            if retry && let Some(manager) = &mut self.manager {
+            let is_marked = self.leaves_mark(id, &cx.env);
+            if is_marked && let Some(manager) = &mut self.manager {
                 // Before the batch fails, for then its slot may be free; the mark is looked at in
                 // the next iteration only (P-SEQ-6).
                 manager.mark_sequence_unresolved(id, &self.accumulator.batches, &mut cx.env);
@@ -114,6 +114,15 @@ impl Sender {
             self.fail_batch(id, &Exception::timeout(), false, cx);
         }
         any
+    }
+
+    /// P-SEQ-5: does nobody know of an expired batch whether its number is taken? A transaction
+    /// cannot go on after it in any case.
+    fn leaves_mark(&self, id: BatchId, env: &Env<'_>) -> bool {
+        let batch = &self.accumulator.batches[id];
+        let is_first_attempt_told = self.transactional_id.is_none()
+            && !env.on(Defect::UpstreamProducerFirstAttemptNotMarked);
+        batch.retry || (is_first_attempt_told && batch.has_sequence())
     }
 
     /// One request for one node (P-SND-7).
