@@ -112,7 +112,7 @@ pub fn scenarios(paths: &[PathBuf], model: &Model) -> Result<Vec<ScenarioFile>, 
     for file in scenario_paths(paths)? {
         match add(&mut read, &file, model) {
             Err(error) if !paths.contains(&file) && is_of_another_release(&file, model) => {
-                output::print_error(format!("left out: {error}"));
+                output::print_note(format!("left out: {error}"));
             }
             added => added?,
         }

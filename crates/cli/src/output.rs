@@ -45,6 +45,12 @@ pub fn print_error(error: impl Display) {
     let _ = writeln!(io::stderr(), "{}", error_text(error));
 }
 
+/// Says what is not as asked for and hinders nothing: `eosim: note: …`.
+pub fn print_note(note: impl Display) {
+    // As of an error.
+    let _ = writeln!(io::stderr(), "{}", plain(&format!("eosim: note: {note}")));
+}
+
 /// The text of an error.
 #[must_use]
 pub fn error_text(error: impl Display) -> String {

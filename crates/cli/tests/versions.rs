@@ -61,7 +61,7 @@ fn a_sweep_of_another_release_leaves_out_what_it_cannot_have() {
     let sweep = ["sweep", "scenarios", "--count", "2", "--set", "requires=[]", "--kafka", "3.9"];
     let swept = folder.ends(&sweep, 0);
     assert!(swept.out.contains("2 seeds, 0 failed"), "{}", swept.out);
-    let told = format!("left out: scenarios/{two_phase}: ");
+    let told = format!("eosim: note: left out: scenarios/{two_phase}: ");
     assert!(swept.err.contains(&told), "{}", swept.err);
     let named = format!("scenarios/{two_phase}");
     let refused = folder.ends(&["sweep", &named, "--count", "1", "--kafka", "3.9"], 2);

@@ -203,7 +203,7 @@ defects! {
         ["healthy-producer-failed"],
         "AddPartitionsToTxn looks at the producer id before it looks for a pending transition (B30, KAFKA-18660).";
     CoordinatorClearsPendingOnRetry = "tc.append.clear_pending_on_retry", Broker,
-        ["open-transaction", "stuck"],
+        ["open-transaction", "transaction-state", "stuck"],
         "The pending state is cleared although the completion is written again (B18, KAFKA-5416).";
     CoordinatorEndTxnAckFromPreviousComplete = "tc.endtxn.ack_from_previous_complete", Broker,
         ["committed-lost", "acknowledged-lost"],
