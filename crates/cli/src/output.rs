@@ -41,14 +41,17 @@ pub fn talk(how: &OutputArgs, text: &str) {
 
 /// Prints an error as all errors are printed: `eosim: error: …`.
 pub fn print_error(error: impl Display) {
-    // Nothing can be done for a user whose standard error is gone.
-    let _ = writeln!(io::stderr(), "{}", error_text(error));
+    say(&error_text(error));
 }
 
 /// Says what is not as asked for and hinders nothing: `eosim: note: …`.
 pub fn print_note(note: impl Display) {
-    // As of an error.
-    let _ = writeln!(io::stderr(), "{}", plain(&format!("eosim: note: {note}")));
+    say(&plain(&format!("eosim: note: {note}")));
+}
+
+fn say(text: &str) {
+    // Nothing can be done for a user whose standard error is gone.
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// The text of an error.
